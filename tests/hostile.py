@@ -39,10 +39,10 @@ from tests.cli.commands import CODES, RECORD
 from tests.cli.warm import LIBRARIES, modules_of_synmt
 
 PARSER = Path(__file__).parents[1] / "synmt" / "parsers" / "models"
-MEMORY = 2**30  # bytes that a command which refuses its input may have had
-SECONDS = 10  # of processor time, the same
-LONGEST = 60  # seconds of processor time that a command gets
-EDITS = 24  # of UDPipe models
+MEMORY = 2**30  # bytes; the most that a command may use to refuse its input
+SECONDS = 10  # of processor time; the most that a command may use to refuse its input
+LONGEST = 60  # seconds of processor time after which a command is stopped
+EDITS = 24  # number of edited UDPipe models
 FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload([*LIBRARIES, *modules_of_synmt(), "tests.fuzz.commands"])
 
@@ -51,7 +51,8 @@ FORKS.set_forkserver_preload([*LIBRARIES, *modules_of_synmt(), "tests.fuzz.comma
 class Case:
     """A command line for `synmt`, run in the folder of all cases, and its standard input.
 
-    records: how many parse records it may also write instead of a refusal; make: writes its files, which may be large.
+    records: number of parse records that it may write instead of refusing, 0 if it must refuse; make: a function that
+    writes the files, which may be large.
     """
 
     name: str
@@ -425,7 +426,7 @@ def cases(folder: Path) -> Iterator[Case]:
         yield Case(name, ["inspect", "curves", str(path)], make=partial(make_file, path / "log.tsv", make))
     for name, line in RECORDS.items():
         commands = [["linearize"], ["make-masks"]]
-        if line.startswith((b"{", b"\xff")):  # else it is text to translate
+        if line.startswith((b"{", b"\xff")):  # anything else is text to translate
             commands.append(["translate", str(good.path)])
         for command in commands:
             yield Case(f"{command[0]}: {name}", command, line + b"\n")
@@ -490,14 +491,14 @@ def make_file(path: Path, content: Callable[[], bytes]) -> None:
 
 
 def make_spoiled(good: Path, path: Path, spoil: Callable[[Path], None]) -> None:
-    """Make a copy of a good folder, and spoil it."""
+    """Copy a good folder, and spoil the copy."""
     spoil(copytree(good, path))
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a command ended; memory, seconds: what it and the processes that it has started took, 0 where it was killed;
-    wrote: the numbers of lines on stdout that are parse records, and that are none."""
+    """How a command ended. memory, seconds: used by the command and the processes that it started, 0 if it was killed;
+    wrote: the number of lines on stdout that are parse records, and the number that are not."""
 
     code: int
     said: str
@@ -506,7 +507,8 @@ class Outcome:
     wrote: tuple[int, int]
 
     def right(self, case: Case) -> bool:
-        """Whether the input was refused as it should be, or parsed where it may be, if no code of it has run."""
+        """Return whether the command refused the input, or parsed it if the case allows that, without running its
+        code."""
         parsed = case.records > 0 and self.code == 0 and self.wrote == (case.records, 0) and self.said == ""
         return parsed or self.refuses()
 
@@ -523,7 +525,7 @@ def run(case: Case, folder: Path) -> Outcome:
     case.make()
     child = FORKS.Process(target=_run, args=(case.arguments, folder))
     child.start()
-    child.join(10 * LONGEST)  # for a process that waits and uses no processor time
+    child.join(10 * LONGEST)  # in case the process waits without using processor time
     if child.exitcode is None:
         child.kill()
         child.join()
@@ -534,7 +536,7 @@ def run(case: Case, folder: Path) -> Outcome:
 
 
 def _records(path: Path) -> tuple[int, int]:
-    """Return how many lines of a file are parse records, and how many are not."""
+    """Return the number of lines in a file that are parse records, and the number that are not."""
     good = bad = 0
     for line in path.read_bytes().splitlines():
         try:
@@ -553,7 +555,7 @@ def _run(arguments: list[str], folder: Path) -> None:
             os.dup2(stream.fileno(), descriptor)
     sys.stdin, sys.stdout, sys.stderr = (os.fdopen(number, mode) for number, mode in enumerate("rww"))
     sys.argv = ["synmt", *arguments]
-    sys.modules["__main__"] = main  # which processes of its own import, as they do those of the command
+    sys.modules["__main__"] = main  # its child processes import it, as those of the real command do
     code: object = 0
     try:
         main.main()
@@ -585,7 +587,7 @@ def command() -> None:
         pwned = [str(path) for path in folder.rglob("pwned")]
         refused = f"{total - wrong - parsed} refused with one line, {parsed} parsed"
         print(f"{total} cases, {refused}, {len(pwned)} ran code, {most >> 20} MiB at most")
-        from tests.hostile_configs import all_failures  # it imports this file
+        from tests.hostile_configs import all_failures  # imported here, since it imports this file
 
         for kind, edits, failed in all_failures(folder):
             print(f"config.json of {kind}: {edits} edits, {len(failed)} NOT REFUSED", *failed, sep="\n", flush=True)

@@ -26,7 +26,7 @@ from tests.inspection.models import write_model
 
 HUGE: list[Any] = [2**32 - 1, 1e308]
 VALUES: list[Any] = [*HUGE, 2**31, 2**64, -1, 0, 1, -0.5, float("nan"), float("inf"), "x", "", None, True, [], [1], {}]
-MEMORY = 3 * 2**30  # bytes of address space, in addition to those of the process
+MEMORY = 3 * 2**30  # bytes of address space, in addition to what the process already has
 SECONDS = 20  # of processor time
 SMALL = ["--epochs", "1", "--merges", "20", "--device", "cpu"]
 TRANSLATION = ["--width", "16", "--feedforward", "16", "--heads", "2", "--encoder-layers", "2", "--decoder-layers", "2"]
@@ -35,7 +35,7 @@ PAIRS = [("das kleine Haus", "the small house"), ("das Haus", "the house"), ("ei
 
 @dataclass(frozen=True)
 class Kind:
-    """A model folder, or a file in one: what is run with it; made: the arguments that fit it, if it is fitted."""
+    """A kind of model folder, and the command to run on it. made: arguments for fitting it, if it has to be fitted."""
 
     name: str
     arguments: tuple[str, ...]
@@ -66,7 +66,7 @@ PARSED = Kind("parser", ("parse", "--model", "FOLDER/p.safetensors", "text"), ("
 
 
 def make(kind: Kind, folder: Path) -> Path:
-    """Make a good folder of a kind under a folder, next to what its command reads."""
+    """Make a good model folder of this kind inside `folder`, next to the files that its command reads."""
     (folder / "records").write_text(f"{RECORD}\n")
     (folder / "text").write_text("He is my father .\n")
     (folder / "pairs").write_text("".join(f"{source}\t{target}\n" for source, target in PAIRS))
@@ -104,9 +104,8 @@ class Edit:
 
 
 def edits(kind: Kind, path: Path, values: list[Any], numbers: bool = False) -> list[Edit]:
-    """Return all edits of a folder; numbers: of fields that are numbers alone.
-
-    Of a table of a parser, whose entries are of one kind, three are edited."""
+    """Return all edits of a folder. numbers: edit only fields that contain numbers. In a parser's tables, whose entries
+    are all alike, only three entries are edited."""
     found = []
     for config in kind.configs:
         fields = json.loads((path / config).read_text())
@@ -131,7 +130,7 @@ def failures(kind: Kind, path: Path, asked: list[Edit], good: bool = False) -> l
         said = progress.read_text().splitlines()
         done = sum(line == "done" for line in said)
         failed += [line for line in said if line != "done"]
-        if done < len(left):  # it has died
+        if done < len(left):  # the process has died
             failed.append(f"{left[done]}: ended with {process.exitcode}")
             _restore(path)
             done += 1
@@ -170,7 +169,7 @@ def _try_all(kind: Kind, path: Path, asked: list[Edit], progress: Path, good: bo
 
 
 def _objection(kind: Kind, path: Path, good: bool) -> str:
-    """Return what is wrong with the outcome of the command, "" if nothing is."""
+    """Return what is wrong with the outcome of the command, or "" if nothing is."""
     code = _call([each.replace("FOLDER", str(path)) for each in kind.arguments])
     output, said = Path("stdout").read_bytes(), Path("stderr").read_text(errors="replace")
     if "Traceback" in said or "memory" in said or "Warning" in said:
@@ -182,7 +181,7 @@ def _objection(kind: Kind, path: Path, good: bool) -> str:
 
 
 def _call(arguments: list[str]) -> int:
-    """Call the command in this process, with its output in files."""
+    """Call the command in this process, and write its output to files."""
     finders = list(sys.meta_path)
     for descriptor, name, mode in ((0, os.devnull, "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         with Path(name).open(mode) as stream:
@@ -206,7 +205,7 @@ def _call(arguments: list[str]) -> int:
 
 
 def all_failures(folder: Path) -> Iterator[tuple[str, int, list[str]]]:
-    """Try all edits; yield each kind with their number, and failures."""
+    """Try all edits; yield each kind, the number of its edits, and its failures."""
     for kind in (*KINDS.values(), PARSED):
         path = make(kind, folder)
         asked = edits(kind, path, VALUES)

@@ -1,4 +1,4 @@
-"""Pretends that packages which extend synmt are installed."""
+"""Pretends that a package which extends synmt is installed."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def install(folder: Path, name: str, code: str, entry_points: str) -> str:
-    """Write a package of one module into a folder, and return the PYTHONPATH on which it is found, and synmt."""
+    """Write a package with one module into a folder; return a PYTHONPATH with this package and synmt."""
     installed = folder / f"{name}-1.0.dist-info"
     installed.mkdir()
     (installed / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")

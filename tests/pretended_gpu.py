@@ -126,8 +126,8 @@ def lower(name: str, library: torch.library.Library) -> None:
 
 
 def moved(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return a torch.tensor that works for all devices; for a foreign device, PyTorch's own allocates memory without
-    telling any mode."""
+    """Return a torch.tensor that works for all devices. For a device from outside PyTorch, the original allocates
+    memory without notifying modes."""
 
     def tensor(data: Any, *, dtype: torch.dtype | None = None, device: Any = None) -> Tensor:
         made = make(data, dtype=dtype)
@@ -161,8 +161,8 @@ def main() -> None:
     libraries = set_up()  # noqa: F841 (must live as long as the command)
     torch.__future__.set_overwrite_module_params_on_conversion(True)
     vars(torch)["tensor"] = moved(torch.tensor)
-    vars(torch)["inference_mode"] = torch.no_grad  # in which tensors of Python's making have no versions
-    from synmt.cli.main import main as command  # whose decorators take what stands in torch now
+    vars(torch)["inference_mode"] = torch.no_grad  # in inference mode, tensors made in Python have no version counter
+    from synmt.cli.main import main as command  # imported late, since its decorators use the functions replaced above
 
     in_every_thread()
     with EveryOperation():

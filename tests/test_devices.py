@@ -42,7 +42,7 @@ def losses(log: Path) -> list[float]:
 
 
 @pytest.mark.parametrize(("system", "precision"), [(name, "fp32") for name in SYSTEMS] + [("tree encoders", "bf16")])
-def test_training_is_that_of_a_cpu(system: str, precision: str, tmp_path: Path) -> None:
+def test_training_equals_that_on_a_cpu(system: str, precision: str, tmp_path: Path) -> None:
     data = with_target_trees(write_corpus(tmp_path, copies=2))
     train = (
         f"train {SYSTEMS[system]} {SHORT} --select loss --precision {precision} --source {data.source}"
@@ -54,7 +54,7 @@ def test_training_is_that_of_a_cpu(system: str, precision: str, tmp_path: Path) 
     assert here and there == pytest.approx(here, rel=1e-4 if precision == "fp32" else 0.02)
 
 
-def test_translations_are_those_of_a_cpu(tmp_path: Path) -> None:
+def test_translations_equal_those_on_a_cpu(tmp_path: Path) -> None:
     data = with_target_trees(write_corpus(tmp_path, copies=2))
     options = f"--target-syntax parent+gcn {SHORT} --source {data.source} --target {data.target}"
     output_of(*f"train {options} --out {tmp_path}/model".split())
@@ -63,7 +63,7 @@ def test_translations_are_those_of_a_cpu(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ALIGNERS)
-def test_links_are_those_of_a_cpu(method: str, tmp_path: Path) -> None:
+def test_links_equal_those_on_a_cpu(method: str, tmp_path: Path) -> None:
     data = with_target_trees(write_corpus(tmp_path, copies=2))
     pairs, guide = tmp_path / "pairs", tmp_path / "guide"
     sides = [Path(name).read_text().splitlines() for name in (data.source, str(data.target))]
@@ -75,8 +75,8 @@ def test_links_are_those_of_a_cpu(method: str, tmp_path: Path) -> None:
     assert on_the_pretended_gpu(fit).encode() == output_of(*fit.split())
 
 
-def test_tensors_are_sent_as_they_are() -> None:
-    """On a CPU they are not copied, and cuDNN's attention, which plans anew for each shape, is left alone."""
+def test_tensors_are_not_copied_on_a_cpu() -> None:
+    """On a CPU they are not copied. cuDNN's attention, which makes a new plan for each shape, is not used."""
     device = local_device("cpu")
     tensor = torch.arange(3)
     assert sent(tensor, device) is tensor

@@ -1,4 +1,4 @@
-"""The output that pages in docs/ show is what the commands print."""
+"""The pages in docs/ show what the commands print, and their links and quoted scores are correct."""
 
 import re
 import subprocess
@@ -21,7 +21,8 @@ CONSOLE_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def session(page: str) -> list[tuple[str, str]]:
-    """The commands of a page's console blocks, each with what it prints. `$ ` starts one, `> ` continues it."""
+    """Return the commands in a page's console blocks, each with its output. `$ ` starts a command, `> ` continues
+    it."""
     steps: list[tuple[str, str]] = []
     for block in CONSOLE_BLOCK.findall(page):
         for line in block.splitlines(keepends=True):
@@ -37,14 +38,14 @@ def session(page: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("path", sorted(DOCS.glob("**/*.md")), ids=lambda path: path.name)
-def test_the_session_of_a_page_prints_what_it_shows(path: Path, tmp_path: Path) -> None:
+def test_pages_show_the_output_of_their_commands(path: Path, tmp_path: Path) -> None:
     for command, shown in session(path.read_text(encoding="utf-8")):
         done = shell(f"{{\n{command}\n}} 2>&1", tmp_path)
         assert done.stdout == shown, command
 
 
-def test_the_session_of_readme_prints_what_it_shows(tmp_path: Path) -> None:
-    """Each `synmt` is a Python of its own; notes on standard error are not shown."""
+def test_readme_shows_the_output_of_its_commands(tmp_path: Path) -> None:
+    """Each `synmt` is a separate Python process; notes on standard error are not shown."""
     steps = session(README.read_text(encoding="utf-8"))
     assert len(steps) > 3
     for command, shown in steps:
@@ -56,11 +57,11 @@ def test_the_session_of_readme_prints_what_it_shows(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (0, shown), (command, done.stderr)
 
 
-def test_the_page_of_formats_is_a_session() -> None:
+def test_the_formats_page_is_a_session() -> None:
     assert len(session((DOCS / "formats.md").read_text(encoding="utf-8"))) > 10
 
 
-def test_the_page_of_commands_is_what_they_say() -> None:
+def test_the_commands_page_matches_the_help() -> None:
     shown = cli_page.PAGE.read_text(encoding="utf-8")
     assert shown == cli_page.page(), "write it anew: python -m tests.cli_page"
 
@@ -77,13 +78,13 @@ def test_lines_are_short(path: Path) -> None:
 
 
 def anchors(path: Path) -> set[str]:
-    """Return the fragments by which GitHub reaches the headings of a page."""
+    """Return the fragments that GitHub makes from the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", prose(path), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_links_lead_to_pages_and_their_headings(path: Path) -> None:
+def test_links_lead_to_existing_pages_and_headings(path: Path) -> None:
     for link in LINK.findall(prose(path)):
         if "://" not in link:
             page, _, heading = link.partition("#")
@@ -93,7 +94,7 @@ def test_links_lead_to_pages_and_their_headings(path: Path) -> None:
 
 
 RESULTS = DOCS / "results.md"
-HOMES = "results.md", "lab-notes.md", "parsers.md"  # the pages that hold our measurements
+HOMES = "results.md", "lab-notes.md", "parsers.md"  # pages with our measurements
 SCORE = re.compile(r"\b(AER|BLEU|chrF|UAS|LAS|ECE|UPOS|nats)\b")
 FIGURE = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+|(?=\s?%|%))")
 QUOTED = re.compile(rf"\]\((?:docs/)?({'|'.join(map(re.escape, HOMES))})#([\w-]+)\)")
@@ -101,7 +102,8 @@ CITED = re.compile(r"\]\(https?://|\b(?:19|20)\d\d\b")
 
 
 def sections(path: Path) -> dict[str, str]:
-    """Return what stands under each heading of a page, up to the next heading of its level or above, by fragment."""
+    """Return by fragment the text under each heading of a page, up to the next heading of the same or a higher
+    level."""
     text = path.read_text(encoding="utf-8")
     found = {}
     for heading in re.finditer(r"^(#+) (.*)$", text, re.MULTILINE):
@@ -130,8 +132,8 @@ OTHERS = [path for path in PAGES if path.name not in (*HOMES, "cli.md")]
 
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
-def test_quoted_figures_are_those_of_the_page_that_they_link_to(path: Path) -> None:
-    """A passage that links to a section of our measurements quotes its decimals and percentages to the digit."""
+def test_quoted_figures_match_the_linked_page(path: Path) -> None:
+    """A passage that links to a section with measurements quotes its decimals and percentages exactly."""
     for _, passage in passages(path):
         homes = [sections(DOCS / page)[heading] for page, heading in QUOTED.findall(passage)]
         if homes:
@@ -140,8 +142,8 @@ def test_quoted_figures_are_those_of_the_page_that_they_link_to(path: Path) -> N
 
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
-def test_scores_of_our_own_link_to_where_they_were_measured(path: Path) -> None:
-    """Scores elsewhere are published ones, with a citation or under a heading that says so."""
+def test_our_scores_link_to_their_measurement(path: Path) -> None:
+    """All other scores are published ones, with a citation or under a heading that says so."""
     for heading, passage in passages(path):
         if SCORE.search(passage) and FIGURE.search(passage):
             published = "ublished" in heading + passage or CITED.search(passage)
@@ -149,8 +151,8 @@ def test_scores_of_our_own_link_to_where_they_were_measured(path: Path) -> None:
 
 
 @pytest.mark.parametrize("heading", [*sections(RESULTS)][1:])
-def test_each_result_has_one_table_a_conclusion_a_command_and_a_date(heading: str) -> None:
-    """So a system has one score in it."""
+def test_each_result_has_a_table_conclusion_command_and_date(heading: str) -> None:
+    """This way, each system has one score per section."""
     body = sections(RESULTS)[heading]
     conclusion, *blocks = body.strip().split("\n\n")
     tables = [block for block in blocks if block.startswith("|")]
@@ -162,8 +164,8 @@ def test_each_result_has_one_table_a_conclusion_a_command_and_a_date(heading: st
     assert re.search(r"^Measured 20\d\d-\d\d-\d\d\b", body, re.MULTILINE)
 
 
-def test_the_picture_of_readme_is_drawn_by_its_command() -> None:
-    """Letter by letter; where they stand depends on matplotlib's version."""
+def test_the_picture_in_readme_comes_from_its_command() -> None:
+    """The test compares the text in the picture; its position depends on matplotlib's version."""
     done = shell("synmt inspect alignment found.jsonl gold.links --format svg", DOCS / "img")
     drawn, kept = (re.findall(r"<text[^>]*>([^<]*)<", each) for each in (done.stdout, PICTURE.read_text("utf-8")))
     assert "abgelehnt" in kept
@@ -171,6 +173,6 @@ def test_the_picture_of_readme_is_drawn_by_its_command() -> None:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_files_of_synmt_that_a_page_names_exist(path: Path) -> None:
+def test_files_named_on_pages_exist(path: Path) -> None:
     named = re.findall(r"(?<![\w/.-])(?:bin|docs|synmt|tests)/[\w./-]*\w", path.read_text(encoding="utf-8"))
     assert [name for name in named if not (DOCS.parent / name).exists()] == []

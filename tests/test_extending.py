@@ -17,8 +17,8 @@ python -m synmt.demo --sentences 40 --held-out 6 --out .
 for part in train dev test; do synmt parse --input conllu $part.en.conllu > $part.both.jsonl; done
 """
 
-# Searches with the model of the page: all hypotheses end with a complete word, and have the score that forced decoding
-# gives the same entries; they are read as in training, though each grew by itself.
+# Searches with the model of the page. All hypotheses must end with a complete word and have the same score as in forced
+# decoding, which reads whole targets as in training.
 SEARCHED_AND_FORCED = """
 from pathlib import Path
 import torch
@@ -43,7 +43,7 @@ for source, found in zip(sources, beam_search(
         entries = folder.vocabulary.decode(each.ids)
         assert entries and not entries[-1].endswith("@@")
         (forced,) = force(translator, folder.config, [ForcedPair(source, entries)])
-        either = forced.total(), sum(forced.log_probabilities[:-1])  # that ended, or was cut at its length limit
+        either = forced.total(), sum(forced.log_probabilities[:-1])  # with an end, or cut at the limit
         assert min(abs(each.log_probability - total) for total in either) < 1e-3, (each, either)
         compared += 1
 assert compared >= len(lines)
@@ -56,7 +56,7 @@ def blocks(language: str) -> list[str]:
 
 
 def entry_points() -> str:
-    """Return those of all tables of the page, as an installed package has them."""
+    """Return the entry points from all tables of the page, in the format of an installed package."""
     groups = [tomllib.loads(block)["project"]["entry-points"] for block in blocks("toml")]
     lines = []
     for group, names in (pair for each in groups for pair in each.items()):
@@ -64,7 +64,7 @@ def entry_points() -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_an_idea_an_aligner_and_a_metric_come_from_outside(tmp_path: Path) -> None:
+def test_extensions_work_from_outside(tmp_path: Path) -> None:
     path = install(tmp_path, "extension", "", entry_points())
     for code in blocks("python"):
         name = re.match(r"# (\S+)\n", code)
@@ -91,7 +91,7 @@ def test_an_idea_an_aligner_and_a_metric_come_from_outside(tmp_path: Path) -> No
     assert same.returncode == 0, same.stderr
 
 
-def test_an_idea_of_either_side_takes_less_than_a_hundred_lines() -> None:
+def test_an_idea_takes_fewer_than_a_hundred_lines() -> None:
     for package in ("synmt_depth/", "synmt_inside/"):
         code = [block for block in blocks("python") if block.startswith(f"# {package}")]
         assert len(code) == 2

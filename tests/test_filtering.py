@@ -58,7 +58,7 @@ import argparse, subprocess, sys
 parser = argparse.ArgumentParser()
 parser.add_argument("threshold", type=float)
 parser.add_argument("scorer", nargs="+")
-parser.add_argument("--cache", "-c")  # which is not to take the -c of a shell
+parser.add_argument("--cache", "-c")  # which must not swallow the -c of a shell
 known, others = parser.parse_known_args()
 lines = sys.stdin.buffer.readlines()
 scores = subprocess.run([*known.scorer, *others], input=b"".join(lines), stdout=subprocess.PIPE, check=True).stdout
@@ -88,7 +88,7 @@ def test_opuscleaner_runs_its_filter_on_lines(aligner: Path, tmp_path: Path) -> 
 
 
 class Parts(list[list[Any]]):
-    """A list of parts, with the methods of an RDD that the page uses."""
+    """A list of partitions, with the methods of an RDD that the page uses."""
 
     def pipe(self, command: str, env: dict[str, str], checkCode: bool) -> Self:
         """Pipe each part through a separate process of the command."""

@@ -20,7 +20,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("hostile")
 
 
-def test_each_hostile_input_is_refused_with_one_line(folder: Path) -> None:
+def test_each_hostile_input_is_refused_in_one_line(folder: Path) -> None:
     found = list(cases(folder))
     assert len(found) > 150
     some = random.Random(1).sample(found, 60)
@@ -29,8 +29,8 @@ def test_each_hostile_input_is_refused_with_one_line(folder: Path) -> None:
     assert not list(folder.rglob("pwned"))
 
 
-def test_what_is_right_is_not_refused(folder: Path) -> None:
-    """So that the law above does not hold because nothing works."""
+def test_good_input_is_not_refused(folder: Path) -> None:
+    """Otherwise, the law above could hold because nothing works."""
     good = str(folder / "good")
     assert run(Case("", ["translate", good], b'{"tree": "(S a)"}\n'), folder).code == 0
     assert run(Case("", ["parse", "text"]), folder).code == 0
@@ -38,7 +38,7 @@ def test_what_is_right_is_not_refused(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["hmms", "mask-align", "pascal > sequence", "sequence > compose", "parser"])
 def test_no_number_in_a_config_costs_memory_or_time(name: str, tmp_path: Path) -> None:
-    """A stranger's config asks for no more than the tensors of its folder justify."""
+    """A config from a stranger cannot request more than the tensors in its folder justify."""
     assert some_failures({**KINDS, "parser": PARSED}[name], tmp_path, 20) == []
 
 
@@ -55,6 +55,6 @@ def test_random_commands_give_right_answers_or_one_line(kind: str, tmp_path: Pat
     assert list(islice(SESSIONS[kind](tmp_path, random.Random(1)), 8))
 
 
-def test_interrupted_and_edited_runs_give_the_same_table_or_refuse() -> None:
+def test_interrupted_and_edited_runs_give_the_same_table_or_stop() -> None:
     counts = sum(islice(interruptions(random.Random(3)), 5), Counter[str]())
     assert counts["same"] + counts["refused"] == 5

@@ -1,4 +1,4 @@
-"""Imports run one way, as described in synmt/__init__.py, without cycles, also within rooms."""
+"""Imports run one way, as described in synmt/__init__.py, and have no cycles, even inside a folder."""
 
 import ast
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "synmt"
-# From the ground; those of one floor do not import each other.
+# From the lowest floor to the highest. Folders on one floor do not import each other.
 FLOORS = [
     ["streams", "registry"],
     ["citations", "options"],
@@ -35,10 +35,8 @@ def files(name: str) -> list[Path]:
 
 
 def imported(file: Path, running: bool = False) -> Iterator[list[str]]:
-    """Yield the modules that a file imports, anywhere in it, each as the parts of its name.
-
-    running: leave out what only type checkers import, such as the class whose options a network is made of.
-    """
+    """Yield the modules that a file imports anywhere, each as the parts of its name. running: leave out imports for
+    type checkers only."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     for_types = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
     left_out = {inner for node in for_types if running for inner in ast.walk(node)}
@@ -52,25 +50,25 @@ def imported(file: Path, running: bool = False) -> Iterator[list[str]]:
 
 
 def imported_files(file: Path) -> set[Path]:
-    """Return the files of synmt that a file imports when it runs; the face of a room is its `__init__.py`."""
+    """Return the files of synmt that a file imports when it runs. A folder stands for its `__init__.py`."""
     places = [PACKAGE.joinpath(*parts[1:]) for parts in imported(file, running=True) if parts[0] == "synmt"]
     both = [each for place in places for each in (place.with_suffix(".py"), place / "__init__.py")]
     return {each for each in both if each.exists()}
 
 
 @pytest.mark.parametrize("name", FLOOR_OF)
-def test_a_room_imports_from_lower_floors_alone(name: str) -> None:
+def test_folders_import_only_from_lower_floors(name: str) -> None:
     modules = (parts for file in files(name) for parts in imported(file))
     others = {parts[1] for parts in modules if parts[0] == "synmt" and len(parts) > 1} - {name}
     assert {each for each in others if FLOOR_OF[each] >= FLOOR_OF[name]} == set()
 
 
-def test_every_room_has_a_floor() -> None:
+def test_every_folder_has_a_floor() -> None:
     rooms = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert rooms - {"__init__"} == set(FLOOR_OF)
 
 
-def test_no_files_import_each_other_in_a_circle() -> None:
+def test_no_files_import_each_other_in_a_cycle() -> None:
     reached = {file: imported_files(file) for file in PACKAGE.rglob("*.py")}
     while True:
         further = {file: seen.union(*(reached[each] for each in seen)) for file, seen in reached.items()}
@@ -81,5 +79,5 @@ def test_no_files_import_each_other_in_a_circle() -> None:
 
 
 @pytest.mark.parametrize("name", FREE_OF_TORCH)
-def test_the_lower_floors_know_nothing_of_torch(name: str) -> None:
+def test_lower_floors_do_not_import_torch(name: str) -> None:
     assert "torch" not in {parts[0] for file in files(name) for parts in imported(file)}

@@ -51,7 +51,7 @@ def test_compressed_files_are_read_and_written(suffix: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
-def test_a_compressed_file_that_was_cut_or_is_none_is_refused(suffix: str, tmp_path: Path) -> None:
+def test_broken_compressed_files_are_refused(suffix: str, tmp_path: Path) -> None:
     whole = packed(suffix, os.urandom(5000).hex().encode() + b"\n")
     path = tmp_path / f"cut{suffix}"
     path.write_bytes(whole[: len(whole) // 2])
@@ -64,7 +64,7 @@ def test_a_compressed_file_that_was_cut_or_is_none_is_refused(suffix: str, tmp_p
 
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
-def test_compressed_bytes_under_another_name_are_told(suffix: str, tmp_path: Path) -> None:
+def test_compressed_bytes_under_another_name_are_reported(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_bytes(packed(suffix, TEXT))
     program = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}[suffix]
@@ -73,7 +73,7 @@ def test_compressed_bytes_under_another_name_are_told(suffix: str, tmp_path: Pat
 
 
 @given(st.lists(st.binary(max_size=5)), st.integers(1, 4))
-def test_a_pipe_has_the_lines_of_a_file(lines: list[bytes], size: int) -> None:
+def test_a_pipe_gives_the_lines_of_a_file(lines: list[bytes], size: int) -> None:
     """This holds for any number of bytes at a time."""
     data = b"\n".join(lines)
     with pipe() as (reading, writing):
@@ -85,13 +85,13 @@ def test_a_pipe_has_the_lines_of_a_file(lines: list[bytes], size: int) -> None:
         assert list(iter(lambda: source.readline(0), b"")) == BytesIO(data).readlines()
 
 
-def test_a_pipe_pauses_where_nothing_is_written() -> None:
+def test_a_pipe_pauses_if_nothing_arrives() -> None:
     with pipe() as (reading, writing):
         source = Pipe(reading, longest=100)
         os.write(writing, b"one\ntwo\nthr")
         assert (source.readline(0), source.pauses()) == (b"one\n", False)
         begun = time.monotonic()
-        assert (source.readline(0), source.pauses()) == (b"two\n", True)  # half a line is none
+        assert (source.readline(0), source.pauses()) == (b"two\n", True)  # half a line does not count
         assert time.monotonic() - begun >= PAUSE / 1000
         os.write(writing, b"ee\n")
         assert not source.pauses()
@@ -102,14 +102,14 @@ def test_a_pipe_pauses_where_nothing_is_written() -> None:
         assert (source.readline(0), source.readline(0), source.pauses()) == (b"end", b"", False)
 
 
-def test_an_endless_line_of_a_pipe_ends() -> None:
+def test_an_endless_line_in_a_pipe_is_cut() -> None:
     with pipe() as (reading, writing):
         source = Pipe(reading, longest=100)
         os.write(writing, b"x" * 1000)
         assert len(source.readline(0)) > 100
 
 
-def test_text_may_begin_as_compressed_bytes_do(tmp_path: Path) -> None:
+def test_text_can_start_like_compressed_bytes(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_bytes(b"BZh is short for nothing\n")
     assert [line.text for line in read_lines([str(path)])] == ["BZh is short for nothing"]

@@ -11,9 +11,9 @@ from synmt.streams import counted
 
 PACKAGE = Path(__file__).parents[1] / "synmt"
 ERRORS = {"BadInput", "WrongUsage", "BadParameter", "ValueError", "TypeError", "MemoryError", "error"}
-SAID = {"print", "echo", "add", "complain"}  # of these, what is one sentence
-LONGEST = 110  # characters besides what is filled in: with a file and a number, one line of a wide terminal
-VALUE = "…"  # what is filled in
+SAID = {"print", "echo", "add", "complain"}  # of their arguments, only those that are one sentence
+LONGEST = 110  # characters besides filled-in values, so a file, a line number and the message fit a wide terminal
+VALUE = "…"  # stands for a filled-in value
 CALQUES = {
     "beside": "next to, and, or as well as",
     "(holds|is|are) no (?!longer)": "has no, is not a",
@@ -30,7 +30,7 @@ NUMBER_WITHOUT_FORMS = re.compile(rf"{VALUE} (lines?|pairs?|columns?|subwords?|s
 
 
 def text_of(node: ast.expr) -> str | None:
-    """Return a message in code, with … for each value that is filled in; None if it is not a literal."""
+    """Return a message from the code, with … for each filled-in value, or None if it is not a literal."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else None
     if isinstance(node, ast.JoinedStr):

@@ -17,7 +17,7 @@ SHORTER = {
 
 
 def run_cell(text: str, names: dict[str, Any]) -> object:
-    """Run a cell, and return its output: the value of the last statement, if that is an expression."""
+    """Run a cell and return its output: the value of its last statement if that is an expression."""
     body = ast.parse(text).body
     last = body.pop() if isinstance(body[-1], ast.Expr) else None
     exec(compile(ast.Module(body, []), "cell", "exec"), names)

@@ -37,7 +37,7 @@ def test_configs_are_found() -> None:
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_no_number_is_beyond_its_bounds_nan_or_infinite(name: str) -> None:
+def test_no_number_is_out_of_bounds_nan_or_infinite(name: str) -> None:
     """Sizes are products of settings, and these must not overflow. Wherever a config is made, its settings are
     checked: on the command line, in Python, and from the config of a stranger's model."""
     config = CONFIGS[name]
@@ -50,19 +50,19 @@ def test_no_number_is_beyond_its_bounds_nan_or_infinite(name: str) -> None:
                 config(**{each.name: value})
 
 
-# What counts updates, pairs, words or lines may be as large as it likes: the data ends them, or who gave the number.
+# Numbers of updates, pairs, words or lines may be arbitrarily large: the data, or whoever set the number, limits them.
 COUNTS = {
     "warmup", "epochs", "updates", "patience", "validate_every", "report_every", "pairs", "seed",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_an_integer_that_costs_time_or_memory_has_a_bound_of_its_own(name: str) -> None:
+def test_integers_that_cost_time_or_memory_have_their_own_bounds(name: str) -> None:
     unbounded = {each.name for each in numbers(CONFIGS[name]) if each.kind is int and each.most == LARGEST}
     assert unbounded <= COUNTS
 
 
-def test_bounds_that_a_setting_does_not_give_are_finite() -> None:
+def test_default_bounds_are_finite() -> None:
     @dataclass(frozen=True)
     class Config:
         share: float = setting(0.5, "a number from outside of synmt", -float("inf"))
@@ -73,5 +73,5 @@ def test_bounds_that_a_setting_does_not_give_are_finite() -> None:
             check_settings(Config(value))
 
 
-def test_all_seeds_of_32_bits_serve() -> None:
+def test_all_32_bit_seeds_are_accepted() -> None:
     assert TrainingConfig(seed=2**32 - 1).seed == 2**32 - 1

@@ -15,7 +15,7 @@ DIED = "a process died, perhaps out of memory; all lines so far are complete"
 
 
 def opener(base: int) -> Callable[[int], int]:
-    """Return a function on numbers, different for each base."""
+    """Return a function on integers that depends on the base."""
     opened = []
 
     def work(item: int) -> int:
@@ -36,7 +36,7 @@ def children() -> list[psutil.Process]:
     return [each for each in psutil.Process().children() if "spawn_main" in " ".join(each.cmdline())]
 
 
-def test_results_come_in_order_from_as_many_processes() -> None:
+def test_results_come_in_order_from_all_processes() -> None:
     items = list(range(40))
     with processes(2, opener(7), opener, 7) as run:
         assert list(run(items)) == list(map(opener(7), items))
@@ -63,7 +63,7 @@ def test_results_come_in_order_from_as_many_processes() -> None:
 
 
 def asking(read: list[int], came: list[int]) -> Iterator[int | None]:
-    """Numbers, the second only once the first has come, and so on."""
+    """Yield 0, 1 and 2, each only after the previous result has arrived."""
     for each in range(3):
         assert len(came) == len(read)
         read.append(each)
@@ -76,13 +76,13 @@ def until_failure(count: int) -> Iterator[int]:
     raise BadInput("too late")
 
 
-def test_one_job_is_this_process() -> None:
+def test_one_job_runs_in_this_process() -> None:
     with processes(1, opener(7), opener, 7) as run:
         assert list(run([1, 2])) == [8, 9]
         assert children() == []
 
 
-def test_a_process_that_dies_is_said_and_nothing_comes_after_it() -> None:
+def test_a_dead_process_is_reported_and_ends_the_results() -> None:
     came = []
     with pytest.raises(BadInput, match=DIED), Pool[int, int](2, opener, 0) as pool:
         for each in pool.map([1, -2, *range(100)]):
@@ -90,7 +90,7 @@ def test_a_process_that_dies_is_said_and_nothing_comes_after_it() -> None:
     assert came in ([], [1])
 
 
-def test_an_error_ends_processes_at_what_they_are() -> None:
+def test_an_error_stops_processes_in_the_middle_of_work() -> None:
     began = time.monotonic()
     with pytest.raises(ZeroDivisionError), Pool[int, int](2, opener, 0) as pool:
         for each in pool.map([1, -3, -3, 4]):
@@ -99,9 +99,9 @@ def test_an_error_ends_processes_at_what_they_are() -> None:
 
 
 @pytest.mark.parametrize("items", [2, 4, 5])
-def test_nothing_comes_after_what_a_dead_process_has_lost(items: int) -> None:
-    """The first item is lost with its process, although the other process has finished its items. The pool takes no
-    more after that."""
+def test_no_results_follow_a_lost_item(items: int) -> None:
+    """The first item is lost with its process, although the other process has finished its items. After that, the pool
+    accepts no more items."""
     came = []
     with pytest.raises(BadInput, match=DIED), Pool[int, int](2, opener, 0) as pool:
         for each in pool.map([-2, *range(items - 1)]):
@@ -109,7 +109,7 @@ def test_nothing_comes_after_what_a_dead_process_has_lost(items: int) -> None:
     assert came == []
 
 
-def test_an_idle_process_that_is_killed_is_missed_by_the_next_item() -> None:
+def test_the_next_item_notices_that_an_idle_process_was_killed() -> None:
     with pytest.raises(BadInput, match=DIED), Pool[int, int](1, opener, 0) as pool:
         assert list(pool.map([1, 2])) == [1, 2]
         (child,) = children()
@@ -134,12 +134,12 @@ def strange(kind: str) -> Callable[[int], object]:
 
 
 @pytest.mark.parametrize("kind, error, said", [("opening", BadInput, "no model"), ("work", ValueError, "cannot be")])
-def test_errors_come_as_they_are(kind: str, error: type[Exception], said: str) -> None:
+def test_errors_are_passed_on(kind: str, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said), Pool[int, object](2, strange, kind) as pool:
         list(pool.map([0]))
 
 
-def test_an_error_of_the_work_says_where_it_was() -> None:
+def test_errors_in_a_process_include_its_traceback() -> None:
     with pytest.raises(IndexError) as caught, Pool[int, object](2, strange, "work") as pool:
         list(pool.map([1]))
     assert "return [Unwritable()][item]" in "".join(caught.value.__notes__)
@@ -153,13 +153,13 @@ def sleeper(seconds: float) -> Callable[[bytes], float]:
     return work
 
 
-def test_items_that_nobody_reads_any_more_do_not_hold_up_an_interrupt() -> None:
-    """Each item is more than a pipe holds, and both processes are asleep."""
+def test_pending_items_do_not_delay_an_interrupt() -> None:
+    """Each item is larger than the buffer of a pipe, and both processes are asleep."""
 
     def items() -> Iterator[bytes]:
         for _ in range(3):
             yield bytes(1 << 20)
-        time.sleep(3)  # until they sleep
+        time.sleep(3)  # until both processes sleep
         raise KeyboardInterrupt
 
     started = time.monotonic()

@@ -39,7 +39,7 @@ def test_every_block_of_a_page_runs(name: str, tmp_path: Path) -> None:
     run_blocks(f"docs/{name}.md", tmp_path)
 
 
-def test_the_page_of_python_is_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_page_is_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_blocks("docs/python.md", tmp_path)
     monkeypatch.chdir(tmp_path)
     session = "".join(blocks_of("docs/python.md", language="python"))
@@ -51,10 +51,10 @@ def test_the_page_of_python_is_a_session(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def run_blocks(page: str, folder: Path) -> None:
-    """Run the blocks of shell of a page, one after the other."""
+    """Run the shell blocks of a page, one after the other."""
     blocks = blocks_of(page)
     assert blocks
-    # With pipefail, a command that is still writing when `head` has seen enough would fail.
+    # With pipefail, a command would fail if it is still writing when `head` exits.
     script = "\n".join(['head() { command head "$@"; cat > /dev/null; }', *blocks])
     for long, short in SMALLER.items():
         script = script.replace(long, short)

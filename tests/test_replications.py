@@ -29,7 +29,7 @@ PAIRS = [
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Make the corpora that the scripts read, with only the PAIRS."""
+    """Make the corpora that the scripts read, containing only PAIRS."""
     folder = tmp_path / "data"
     for part in ("train", "val", "test_2016_flickr", "europarl_deen/europarl20k"):
         pairs = PAIRS[:2] if part in ("val", "test_2016_flickr") else PAIRS
@@ -68,15 +68,15 @@ ENCODERS = ROOT / "bin" / "replicate-encoders.toml"
 
 
 def words_of(line: str) -> str:
-    """Return what a line of progress says, without the name of the test."""
+    """Return the start of a progress line, without the name of the test set."""
     return " ".join(line.split()[:3])
 
 
 FEW = "width = 16\nfeedforward = 16\nheads = 2\nencoder-layers = 2\ndecoder-layers = 1\nmerges = 50\nupdates = 2\n"
 
 
-def test_the_run_of_encoders_goes_from_text_to_a_table(data: Path, tmp_path: Path) -> None:
-    """Of two of its systems, with a seed and few updates."""
+def test_the_encoder_run_produces_a_table(data: Path, tmp_path: Path) -> None:
+    """The test keeps two of its systems, one seed and a few updates."""
     text = re.sub(r"(?m)^seeds = .*", "seeds = [1]", ENCODERS.read_text(encoding="utf-8"))
     settings, _, _ = text.replace("[train]\n", f"[train]\n{FEW}").partition("[systems]\n")
     file = tmp_path / "encoders.toml"
@@ -90,8 +90,8 @@ def test_the_run_of_encoders_goes_from_text_to_a_table(data: Path, tmp_path: Pat
     assert all(row["test"] == "test_2016_flickr" and row["cpu_minutes"] > 0 for row in rows)
 
 
-def test_the_run_of_decoders_goes_from_text_to_a_table(data: Path, tmp_path: Path) -> None:
-    """Of two of its systems and one challenge set, with a seed and few updates."""
+def test_the_decoder_run_produces_a_table(data: Path, tmp_path: Path) -> None:
+    """The test keeps two of its systems, one challenge set, one seed and a few updates."""
     text = re.sub(
         r"(?m)^seeds = .*\nsizes = .*", "seeds = [1]", ENCODERS.with_name("replicate-decoders.toml").read_text()
     )
@@ -120,15 +120,15 @@ def test_the_run_of_decoders_goes_from_text_to_a_table(data: Path, tmp_path: Pat
         ("decoders", 12, frozenset()),
     ],
 )
-def test_the_run_of_encoders_compares_what_it_says(file: str, systems: int, needs: set[str]) -> None:
+def test_replication_runs_compare_the_declared_systems(file: str, systems: int, needs: set[str]) -> None:
     planned = plan(read_run(ENCODERS.with_name(f"replicate-{file}.toml")))
     assert len(planned.trainings) == systems * 5
     assert planned.needs[0] == needs
 
 
 @pytest.mark.parametrize("file", sorted(path.name for path in ENCODERS.parent.glob("replicate-*alignment.toml")))
-def test_every_run_of_aligners_can_begin(file: str, data: Path, tmp_path: Path) -> None:
-    """Its options are checked, and each aligner and each aligner that it learns from is a task."""
+def test_every_aligner_run_can_start(file: str, data: Path, tmp_path: Path) -> None:
+    """Its options are checked, and each aligner is a task, as is each aligner that it learns from."""
     for part in ("train.en.conllu", "train.kel.conllu"):
         shutil.copy(data / "ud/en_pud/en_pud-ud-test.conllu", data / part)
     (data / "train.links").write_text("0-0\n" * len(PAIRS))
@@ -137,8 +137,8 @@ def test_every_run_of_aligners_can_begin(file: str, data: Path, tmp_path: Path) 
     assert set(aligned) == set(run.given.systems)
 
 
-def test_a_run_of_aligners_goes_from_text_to_a_table(data: Path, tmp_path: Path) -> None:
-    """Its aligners learn from others, vote, and read trees. A second run repeats no work."""
+def test_an_aligner_run_produces_a_table(data: Path, tmp_path: Path) -> None:
+    """Some of its aligners learn from others, vote, or read trees. A second run repeats no work."""
     settings, _, _ = ENCODERS.with_name("replicate-alignment.toml").read_text().partition("[aligners]\n")
     file = tmp_path / "aligners.toml"
     file.write_text(
@@ -164,8 +164,8 @@ mask-align = {{ guide = "vote" }}
     assert again.stdout == first.stdout and set(map(words_of, again.stderr.splitlines())) == {"synmt run: scoring"}
 
 
-def test_the_run_of_projections_goes_from_text_to_a_table(data: Path, tmp_path: Path) -> None:
-    """A test without a source has trees by a grammar alone."""
+def test_the_projection_run_produces_a_table(data: Path, tmp_path: Path) -> None:
+    """A test set without a source gets its trees from the grammar alone."""
     (data / "pud.en").write_text("".join(f"{english}\n" for _, english in PAIRS))
     text = ENCODERS.with_name("replicate-projection.toml").read_text()
     file = tmp_path / "projection.toml"

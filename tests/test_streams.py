@@ -32,7 +32,7 @@ def texts(path: str) -> list[str]:
 
 
 @given(st.lists(st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\n\r\0\ufeff"))))
-def test_a_line_ends_at_a_line_feed_alone(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+def test_only_a_line_feed_ends_a_line(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
     path = tmp_path_factory.mktemp("lines") / "text"
     with LineWriter(str(path)) as output:
         for line in lines:
@@ -46,7 +46,7 @@ def test_line_ends_and_the_byte_order_mark_are_dropped(tmp_path: Path) -> None:
     assert texts(path) == ["a", "b\rc", "", "\ufeffd\u2028e"]
 
 
-def test_a_line_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_have_a_length_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("synmt.streams.LONGEST_LINE", 5)
     path = write(tmp_path / "text.gz", gzip.compress(b"abc\nabcd\nabcde\n"))
     lines = read_lines([path])
@@ -63,12 +63,12 @@ def test_gzip_is_read_and_written(tmp_path: Path) -> None:
     assert texts(path) == ["äöü"]
 
 
-def test_files_follow_one_another_and_count_their_own_lines(tmp_path: Path) -> None:
+def test_files_are_concatenated_with_their_own_line_numbers(tmp_path: Path) -> None:
     first, second = write(tmp_path / "1", b"a\nb"), write(tmp_path / "2", b"c\n")
     assert list(read_lines([first, second])) == [Line("a", first, 1), Line("b", first, 2), Line("c", second, 1)]
 
 
-def test_a_file_that_cannot_be_read_is_bad_input(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_bad_input(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing")
     with pytest.raises(BadInput, match=f"^{missing}: No such file or directory$"):
         texts(missing)
@@ -90,7 +90,7 @@ def test_broken_gzip_is_bad_input(tmp_path: Path) -> None:
     ("content", "cause"),
     [(b"a\nb\xff\n", r"2: not UTF-8 \(byte 2 of the line\)"), (b"a\n\nb\0\n", "3: NUL byte in a text line")],
 )
-def test_lines_that_are_no_text(tmp_path: Path, content: bytes, cause: str) -> None:
+def test_lines_that_are_not_text(tmp_path: Path, content: bytes, cause: str) -> None:
     path = write(tmp_path / "text", content)
     with pytest.raises(BadInput, match=f"^{path}:{cause}$"):
         texts(path)
@@ -100,7 +100,7 @@ def test_lines_that_are_no_text(tmp_path: Path, content: bytes, cause: str) -> N
     assert cause.replace("\\", "").endswith(faulty.fault)
 
 
-def test_parallel_files_stand_side_by_side(tmp_path: Path) -> None:
+def test_parallel_files_are_read_together(tmp_path: Path) -> None:
     first, second = write(tmp_path / "1", b"a\nb\n"), write(tmp_path / "2", b"c\n\n")
     assert list(read_parallel([first, second])) == [
         (Line("a", first, 1), Line("c", second, 1)),
@@ -112,7 +112,7 @@ def test_parallel_files_stand_side_by_side(tmp_path: Path) -> None:
 def test_parallel_files_of_different_lengths(tmp_path: Path, contents: tuple[bytes, bytes]) -> None:
     paths = [write(tmp_path / str(place), content) for place, content in enumerate(contents)]
     counts = [content.count(b"\n") for content in contents]
-    cause = f"{paths[0]}: {counts[0]} lines, {paths[1]}: {counts[1]} lines"
+    cause = ", ".join(f"{path}: {n} line{'s' if n != 1 else ''}" for path, n in zip(paths, counts, strict=True))
     with pytest.raises(BadInput, match=f"^{cause}$"):
         list(read_parallel(paths))
 
@@ -123,14 +123,14 @@ def test_standard_input_is_read_once() -> None:
 
 
 @given(st.lists(st.integers()), st.integers(1, 5))
-def test_windows_are_the_items_in_order(items: list[int], size: int) -> None:
+def test_windows_contain_the_items_in_order(items: list[int], size: int) -> None:
     found = list(windows(items, size))
     assert [item for window in found for item in window] == items
     assert all(len(window) == size for window in found[:-1])
     assert all(found)
 
 
-def test_windows_may_grow() -> None:
+def test_windows_can_grow() -> None:
     assert [len(window) for window in windows(range(30), 8, first=2)] == [2, 4, 8, 8, 8]
 
 
@@ -156,7 +156,7 @@ def test_conversion_stops_at_the_first_bad_line(tmp_path: Path, capfd: pytest.Ca
     assert capfd.readouterr() == ("A\n\n", "")
 
 
-def test_lines_left_empty_are_counted_by_their_kind(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_left_empty_are_counted_by_kind(capsys: pytest.CaptureFixture[str]) -> None:
     bad = BadLines()
     for kind in ("line of more than 9 tokens", "line where all is lost", "line of more than 9 tokens"):
         bad.leave_empty(kind)
@@ -167,14 +167,14 @@ def test_lines_left_empty_are_counted_by_their_kind(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(("texts", "first"), [(["", " ", "a", "b"], "a"), (["", ""], ""), ([], "")])
-def test_sniffing_loses_no_line(texts: list[str], first: str) -> None:
+def test_sniffing_loses_no_lines(texts: list[str], first: str) -> None:
     lines = [Line(text, "in", number) for number, text in enumerate(texts, 1)]
     found, whole = sniff(lines)
     assert found == first
     assert list(whole) == lines
 
 
-def test_lines_are_counted_from_one(tmp_path: Path) -> None:
+def test_lines_are_counted_from_1(tmp_path: Path) -> None:
     path = tmp_path / "in"
     path.write_text("a\n\nb\n")
     assert [nth_line(str(path), number).text for number in (1, 2, 3)] == ["a", "", "b"]
@@ -182,12 +182,12 @@ def test_lines_are_counted_from_one(tmp_path: Path) -> None:
         nth_line(str(path), 4)
 
 
-def test_streams_side_by_side_end_together_or_say_their_lengths() -> None:
+def test_parallel_streams_end_together_or_report_their_lengths() -> None:
     assert list(side_by_side(["a", "b"], [iter([1, 2]), iter([3, 4])])) == [(1, 3), (2, 4)]
-    with pytest.raises(BadInput, match="a: 1 sentences, b: 3 sentences"):
-        list(side_by_side(["a", "b"], [iter([1]), iter([2, 3, 4])], "sentences"))
+    with pytest.raises(BadInput, match="a: 1 sentence, b: 3 sentences"):
+        list(side_by_side(["a", "b"], [iter([1]), iter([2, 3, 4])], "sentence"))
 
 
-def test_a_cause_is_cut_where_a_stranger_made_it_long() -> None:
+def test_long_causes_are_truncated() -> None:
     error = BadInput("unknown name " + "x" * 50_000, "model/config.json")
     assert len(str(error)) < 600 and str(error).startswith("model/config.json: unknown name xxx")

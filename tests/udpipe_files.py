@@ -6,14 +6,14 @@ import struct
 from dataclasses import dataclass
 
 LENGTHS = struct.Struct("<III")
-SETTINGS = bytes.fromhex("5d00000001")  # LZMA's as UDPipe writes them: lc=3, lp=0, pb=2, 16 MiB
+SETTINGS = bytes.fromhex("5d00000001")  # LZMA settings as UDPipe writes them: lc=3, lp=0, pb=2, 16 MiB
 FILTERS = [{"id": lzma.FILTER_LZMA1, "preset": 0, "dict_size": 2**24, "lc": 3, "lp": 0, "pb": 2}]
 EXTREMES = [b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", b"\0\0\0\0", b"\0\0\0\x80", b"\xff\xff", b"\0"]
 
 
 @dataclass(frozen=True)
 class Block:
-    """Where a block with its header stands in the file, and its data."""
+    """A block's data, and where the block starts (with its header) and ends in the file."""
 
     start: int
     end: int
@@ -37,17 +37,15 @@ def blocks(model: bytes) -> list[Block]:
 
 
 def packed(data: bytes, unpacked: int | None = None, longer: int = 0) -> bytes:
-    """Return a block; unpacked, longer: what it says of its sizes that is not so."""
+    """Return a block. unpacked, longer: false claims about its sizes."""
     body = _without_end(lzma.compress(data, lzma.FORMAT_RAW, filters=FILTERS), len(data))
     size = len(data) if unpacked is None else unpacked
     return LENGTHS.pack(size, len(body) + longer, _checksum(size, len(body) + longer)) + SETTINGS + body
 
 
 def _without_end(body: bytes, unpacked: int) -> bytes:
-    """Return what a decoder reads for so many bytes: without the mark at the end, which UDPipe's blocks lack.
-
-    In a few blocks out of a hundred, UDPipe's decoder reads one byte more, and then calls the block damaged.
-    """
+    """Return only the bytes that a decoder needs, without the end marker, which UDPipe's blocks lack. In a few percent
+    of blocks, UDPipe's decoder reads one more byte, and then calls the block damaged."""
     decoder = lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=FILTERS)
     end = max(len(body) - 20, 0)
     came = len(decoder.decompress(body[:end]))
@@ -66,12 +64,12 @@ def with_block(model: bytes, block: Block, packed: bytes) -> bytes:
 
 
 def edited(model: bytes, seed: int) -> bytes:
-    """Return a model with one block edited, by the seed."""
+    """Return a model with one block edited at random."""
     source = random.Random(seed)
     found = blocks(model)
     number = seed % len(found)
     data = bytearray(found[number].data)
-    reach = source.choice([40, 1000, len(data)])  # lengths stand at the beginning
+    reach = source.choice([40, 1000, len(data)])  # lengths are at the beginning
     for _ in range(source.choice([1, 1, 3, 30])):
         place = source.randrange(min(reach, len(data)))
         change = source.choice([*EXTREMES, bytes([data[place] ^ (1 << source.randrange(8))]), source.randbytes(4)])

@@ -31,9 +31,9 @@ ALL_OF_LINKS = OF_WEIGHTS | {"links-by", "predictions"}
 class AlignConfig:
     """base: number of the first word in all formats but JSON; by default 1 with talp, otherwise 0."""
 
-    symmetrize: Heuristic | None = setting(None, "how to merge the directions, by default as the method does")
+    symmetrize: Heuristic | None = setting(None, "how to merge the directions; the method sets the default")
     threshold: float | None = setting(
-        None, "lowest score of a link (0.45; harmonic 0.2, guided 0.4); of a direction's best links 0", 0, 1
+        None, "lowest score of a link (0.45; harmonic: 0.2, guided: 0.4, best links of a direction: 0)", 0, 1
     )
     links_by: LinksBy | None = setting(
         None, "read the attention as it is (default), or its posterior given the target word"
@@ -42,11 +42,13 @@ class AlignConfig:
         None, "also write a table of linked words, counts and probabilities", metavar="FILE", writes=True
     )
     end_punctuation: bool = setting(False, "link end punctuation only to end punctuation")
-    tree_links: bool = setting(False, "link unlinked words of one part of speech whose heads or dependents are linked")
+    tree_links: bool = setting(
+        False, "link unlinked words with equal parts of speech if their heads or dependents are linked"
+    )
     format: Literal["pharaoh", "talp", "jsonl"] = setting("pharaoh", "`i-j` from 0; from 1; or JSON lines with scores")
     base: int | None = setting(None, "number of the first word, if not in JSON", 0, 1, unless="format jsonl")
     scores: bool = setting(
-        False, "write scores of links, `i-j:0.93`, and the confidence of each pair; in JSON, of all word pairs"
+        False, "write link scores, `i-j:0.93`, and the confidence of each pair; in JSON, scores of all word pairs"
     )
     temperature: float | None = setting(
         None,
@@ -66,7 +68,7 @@ class AlignConfig:
         unless=("--fit", "--links-from"),
         most=MOST_JOBS,
     )
-    max_words: int = setting(2000, "most words on a side; a longer line is bad", 1, most=10**6)
+    max_words: int = setting(2000, "maximum words on a side; a longer line is bad", 1, most=10**6)
 
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds."""

@@ -222,7 +222,7 @@ class LearningBitext:
             if self.guide is not None:
                 source, target = ([word for word in side.word_of if word >= 0] for side in features)
                 links.append(links_of_subwords(self.guide[number], source, target))
-        self.notes.left_out(f"pairs over {training.max_length} tokens", longer)
+        self.notes.left_out(f"over {training.max_length} tokens", longer)
         self.corpus = encode(kept, folder.vocabularies)
         self.corpus.links = links if self.guide is not None else None
         return self.corpus

@@ -130,7 +130,7 @@ def _with_translation(
         return
     others, links = read_parses(read_lines([translation.file], bad.on_error), bad), read_lines([translation.links])
     names = "the corpus", translation.file, translation.links
-    rows: Iterator[Any] = side_by_side(names, [parsed, others, links], "sentences")
+    rows: Iterator[Any] = side_by_side(names, [parsed, others, links], "sentence")
     for (place, record), (_, other), line in rows:
         with line.naming():
             links_of = read_links(line.text).possible
@@ -160,6 +160,6 @@ def challenge_set(cells: Iterator[str], name: str, texts: Sequence[str], with_ce
     name: of the corpus. Raises BadInput for a text file of a different length.
     """
     lines = [(line.text for line in read_lines([text])) for text in texts]
-    for cell, *lines_of_texts in side_by_side([name, *texts], [cells, *lines], "sentences"):
+    for cell, *lines_of_texts in side_by_side([name, *texts], [cells, *lines], "sentence"):
         if cell:
             yield "\t".join([cell, *lines_of_texts] if with_cells else lines_of_texts)

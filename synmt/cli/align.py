@@ -60,11 +60,11 @@ of_aligner, of_fit = in_section("Aligner"), in_section("Training", needs=FIT)
 @click.command("align", cls=SectionCommand, epilog=EPILOG, scope=scope_of, hints=LETTERS, common=COMMON)
 @click.argument("paths", nargs=-1, metavar="[MODEL] [FILE]...", type=Reads())
 @of_aligner(
-    "--fit", is_flag=True, unless="--links-from", help="Train an aligner; for pairs on standard input.",
+    "--fit", is_flag=True, unless="--links-from", help="Train an aligner; only needed for pairs on standard input.",
 )  # fmt: skip
 @of_aligner(
     "--method", metavar="METHOD", type=click.Choice(list(ALIGNERS)), unless="--links-from",
-    help=f"One of the methods below, if not {DEFAULT}; see `--method METHOD --help`.",
+    help=f"One of the methods below (default: {DEFAULT}); see `--method METHOD --help`.",
 )  # fmt: skip
 @of_aligner(
     "--links-from", multiple=True, metavar="LINKS", type=Reads(),

@@ -24,7 +24,7 @@ def command() -> None:
 
 @command.command(epilog=EPILOG)
 @input_files
-@click.option("--merges", type=click.IntRange(1, 2**22), required=True, metavar="N", help="Most merges to learn.")
+@click.option("--merges", type=click.IntRange(1, 2**22), required=True, metavar="N", help="Maximum merges to learn.")
 def learn(files: tuple[str, ...], merges: int) -> None:
     """Learn codes from token lines.
 
@@ -52,7 +52,7 @@ def apply(files: tuple[str, ...], codes: str, on_error: OnError) -> None:
 @input_files
 @on_error
 def undo(files: tuple[str, ...], on_error: OnError) -> None:
-    """Join subwords to words.
+    """Join subwords into words.
 
     Joins each subword that ends in @@ to the next. Words that themselves end in @@ are not restored.
     """

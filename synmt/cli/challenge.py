@@ -35,7 +35,7 @@ set_format = click.option(
     "--format",
     "form",
     type=click.Choice(get_args(Form)),
-    help="Print numbers from 1, sent_ids, words with matches in stars, matches with the values asked for, or the input"
+    help="Print numbers from 1, sent_ids, words with matches in stars, matches with the requested values, or the input"
     " sentences.",
 )
 
@@ -54,8 +54,9 @@ def min_distance(default: int, apart: str) -> Callable[[Command], Command]:
 def command() -> None:
     """Find syntactic challenge sets.
 
-    These hold sentences in which related words are far apart, after Choshen & Abend (2019, 2022). Select by parses of
-    the sources for sentences that are hard to understand, by parses of the references for those hard to produce.
+    They contain sentences in which related words are far apart, after Choshen & Abend (2019, 2022). For sentences that
+    are hard to understand, select by parses of the sources; for sentences that are hard to produce, by parses of the
+    references.
     """
 
 
@@ -104,7 +105,7 @@ of_links = in_section("Links")
 )
 @of_links(
     "--links", metavar="LINKS", type=Reads(), needs=("--target", "--source"),
-    help="Links of the sentences, one line each: 0-0 1-2.",
+    help="Links of the sentences, one line per pair: 0-0 1-2.",
 )  # fmt: skip
 @of_links(
     "--target", metavar="FILE", type=Reads(), needs=LINKS, unless="--source",

@@ -30,7 +30,7 @@ PICTURES = get_args(PictureForm)
 of_matrices = partial(click.option, cls=SectionOption, unless="--format html")  # a page shows all layers and heads
 
 sentence_number = click.option(
-    "--sentence", type=click.IntRange(1, 10**9), default=1, metavar="N", help="Line of the sentence, from 1."
+    "--sentence", type=click.IntRange(1, 10**9), default=1, metavar="N", help="Line number of the sentence, from 1."
 )
 
 
@@ -127,7 +127,7 @@ def attention(
 def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> None:
     """Show word alignments of one sentence pair, side by side.
 
-    Each FILE has lines of `synmt align --format jsonl`; all but one may have links alone.
+    Each FILE has lines of `synmt align --format jsonl`; all but one may have only links.
     """
     from synmt.inspection.alignment import alignment_matrices, read_alignments
     from synmt.inspection.matrix import TABLES, draw_matrices

@@ -12,7 +12,7 @@ from click.shell_completion import shell_complete
 from synmt import __version__
 from synmt.cli.scarcity import watch_limit
 from synmt.cli.sections import SectionGroup
-from synmt.streams import A_FOLDER, BadInput, WrongUsage, complain, discard_output
+from synmt.streams import IS_FOLDER, BadInput, WrongUsage, complain, discard_output
 from synmt.streams.process import Interrupted, search_rarely
 
 GROUPS = {
@@ -77,7 +77,7 @@ class LazyCommands(SectionGroup):
 
 def _show_versions(context: click.Context, _: click.Parameter, asked: bool) -> None:
     if asked:
-        import platform  # only here: both modules take longer to load than click
+        import platform  # imported here, since both modules take longer to load than click
         from importlib.metadata import PackageNotFoundError, version
 
         click.echo(f"synmt {__version__}")
@@ -163,7 +163,7 @@ def of_system(error: OSError) -> str:
     if error.errno in OF_PROCESS:
         return str(error.strerror)
     if isinstance(error, IsADirectoryError):
-        return f"{error.filename}: {A_FOLDER}"
+        return f"{error.filename}: {IS_FOLDER}"
     return f"{error.filename or 'output'}: {error.strerror or error}"
 
 

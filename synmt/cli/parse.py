@@ -32,7 +32,7 @@ PARSED = "--input text", "--input tokens", "--again"
     "kind",
     type=click.Choice(["text", "tokens", "ptb", "conllu", "records"]),
     default="text",
-    help="Raw text, tokens between spaces, or trees.",
+    help="Raw text, tokens separated by spaces, or trees.",
 )
 @in_section("Input")(
     "--strip", is_flag=True, needs="--input ptb", help="Remove traces and function tags from ptb trees."

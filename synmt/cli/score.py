@@ -60,12 +60,12 @@ COMMON = "references metric by-length by-sentence confidence errors by-relation 
     callback=lengths,
     metavar="N,...",
     unless=WHOLE_FILES,
-    help="Also score sentences of up to N words, and longer ones.",
+    help="Also score by length: sentences of up to N words, and longer ones.",
 )
 @metric_options
 @of_output(
     "--by-sentence", is_flag=True, unless=(*WHOLE_FILES, "--by-length", "--confidence"),
-    help="Score each sentence, one line each.",
+    help="Print the score of each sentence, one per line.",
 )  # fmt: skip
 @of_output(
     "--confidence", is_flag=True, unless=(*WHOLE_FILES, "--by-length"),
@@ -78,7 +78,7 @@ COMMON = "references metric by-length by-sentence confidence errors by-relation 
 @of_output("--by-relation", is_flag=True, help="Compare trees relation by relation.")
 @of_output(
     "--reliability", is_flag=True, unless="--by-relation",
-    help="Compare scores of links with precision.",
+    help="Compare link scores with precision.",
 )  # fmt: skip
 @output_format("How to print scores")
 def command(
@@ -98,7 +98,7 @@ def command(
 ) -> None:
     """Score hypotheses against references.
 
-    Each file has one sentence per line, and each system its file. The metrics compare:
+    Each file has one sentence per line, and each system has its own file. The metrics compare:
 
     \b
     bleu chrf chrf+ chrf++ ter ribes  detokenized translations, as sacreBLEU does

@@ -31,7 +31,7 @@ COMMON = "references segments test resamples seed against level metric format"
 @in_section("Input", unless="--test sign")(
     "--segments", is_flag=True, help="Read a table of sentence scores, such as COMET's.",
 )  # fmt: skip
-@in_section("Input", needs="--segments")("--lower-is-better", is_flag=True, help="These scores count errors.")
+@in_section("Input", needs="--segments")("--lower-is-better", is_flag=True, help="Lower scores are better.")
 @options_of(SignificanceConfig, "Test", short={"test": "-t"})
 @metric_options
 @output_format("How to print the table")

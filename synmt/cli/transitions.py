@@ -47,7 +47,7 @@ def language_code(context: click.Context, parameter: click.Parameter, code: str 
     type=click.Choice(["text", "records", "conllu"]),
     default="text",
     needs="--invert",
-    help="Write words alone, parse records or CoNLL-U.",
+    help="Write only the words, parse records, or CoNLL-U.",
 )
 @in_section("Strings")(
     "--moses",
@@ -57,7 +57,7 @@ def language_code(context: click.Context, parameter: click.Parameter, code: str 
 )
 @bpe
 @in_section("Strings")("--split-arcs", is_flag=True, help="Write LEFT-ARC ARC:nsubj, not LEFT-ARC:nsubj.")
-@in_section("Strings")("--root-arc", is_flag=True, help="End strings in RIGHT-ARC:root.")
+@in_section("Strings")("--root-arc", is_flag=True, help="End strings with RIGHT-ARC:root.")
 @on_error
 def command(
     files: tuple[str, ...],

@@ -213,7 +213,7 @@ def read_bitext(
                 for side, (count, missing) in zip(words, read.sentences, strict=True):
                     side.sentences += count
                     side.missing.update(missing)
-    notes.left_out("pairs with an empty side", left_out)
+    notes.left_out("with an empty side", left_out)
     return bitext
 
 

@@ -15,7 +15,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.source import SourceFeatures
 from synmt.model.target import TargetSide
 from synmt.nn.prefixes import PrefixPlan
-from synmt.streams import Line, Notes
+from synmt.streams import Line, Notes, counted
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import Vocabulary, is_structural
 from synmt.trees.dependency import is_lifted
@@ -162,13 +162,13 @@ class Remarks:
             self.flawed.setdefault(flaw, []).extend(lines)
 
     def note(self, notes: Notes, max_length: int) -> None:
-        notes.left_out(f"pairs over {max_length} tokens", self.too_long)
-        notes.left_out("pairs whose target tree has several roots", self.without_string)
+        notes.left_out(f"over {max_length} tokens", self.too_long)
+        notes.left_out("whose target tree has several roots", self.without_string)
         if self.crossing:
             lifted = "are lifted; some strings may not spell the original tree"
-            notes.add(f"the crossing arcs of {self.crossing} target trees {lifted}")
+            notes.add(f"the crossing arcs of {counted(self.crossing, 'target tree')} {lifted}")
         for flaw, lines in self.flawed.items():
-            notes.left_out(f"pairs with {flaw}", lines)
+            notes.left_out(f"with {flaw}", lines)
 
 
 def encode(

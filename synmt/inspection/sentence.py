@@ -25,7 +25,7 @@ from synmt.nn.encoding import SourceBatch, combined
 from synmt.search.beam import beam_search
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.translation import Translator
-from synmt.streams import BadInput, Line
+from synmt.streams import BadInput, Line, counted
 from synmt.text.bpe import JOINER
 from synmt.text.vocabulary import is_structural
 from synmt.trees.record import ParseRecord
@@ -152,7 +152,8 @@ def head_matrices(
     model lacks them."""
     layers, heads = sentence.weights.shape[:2]
     if not 1 <= layer <= layers or (head is not None and not 1 <= head <= heads):
-        raise BadInput(f"no head {head or 1} in layer {layer}: the model has {layers} layers with {heads} heads each")
+        sizes = f"{counted(layers, 'layer')} of {counted(heads, 'head')}"
+        raise BadInput(f"no head {head or 1} in layer {layer}: the model has {sizes}")
     values, legend = of_all_heads(sentence, quantity)
     tokens = sentence.layout.tokens
     chosen = range(heads) if head is None else [head - 1]

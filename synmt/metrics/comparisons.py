@@ -19,7 +19,7 @@ from synmt.metrics.significance import TESTS, Comparison, Findings, compare
 from synmt.streams import BadInput, Line, counted
 
 NEEDED = {"system", "metric", "score"}
-NOT_OF_A_SETTING = {"system", "score", "sentences", "signature"}
+NOT_SETTINGS = {"system", "score", "sentences", "signature"}
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class ScoreTable:
             raise ValueError(f"the score of {system} is not a finite number: {row['score']}")
         if system not in self.systems:
             self.systems.append(system)
-        setting = tuple(cell for name, cell in row.items() if name not in NOT_OF_A_SETTING)
+        setting = tuple(cell for name, cell in row.items() if name not in NOT_SETTINGS)
         scores = self.settings.setdefault(setting, {})
         if system in scores:
             raise ValueError(f"a second score of {system} for {' '.join(setting)}")

@@ -28,7 +28,7 @@ class MetricConfig:
     )
     chrf_beta: int = setting(2, "weight of recall in chrF", 1, 1000)
     chrf_average: Literal["sacrebleu", "script"] = setting(
-        "sacrebleu", "chrF: F of averages, as sacreBLEU; or average F, as chrF++.py"
+        "sacrebleu", "chrF: F of averages, like sacreBLEU; or average of F, like chrF++.py"
     )
     ribes_alpha: float = setting(0.25, "weight of precision in RIBES", most=100)
     ribes_beta: float = setting(0.1, "weight of brevity in RIBES", most=100)

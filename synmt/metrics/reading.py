@@ -121,7 +121,7 @@ def open_rows(
 def read_trees(files: Files) -> Iterator[tuple[Line, ...]]:
     """Yield tree n of each file of hypotheses and references, and line n of a source. Raises BadInput."""
     lines, trees = files.lines(), len(files.hypotheses) + len(files.references)
-    return side_by_side(files.paths(), [*map(lines_of_trees, lines[:trees]), *lines[trees:]], "trees")
+    return side_by_side(files.paths(), [*map(lines_of_trees, lines[:trees]), *lines[trees:]], "tree")
 
 
 def _readers(compared: Compared, files: Files, config: MetricConfig) -> tuple[list[Reader], list[str]]:

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 CHUNK_ELEMENTS = 1 << 21  # logits in memory at a time: 8 MB in fp32, which fits a CPU's cache
-CHUNK_ELEMENTS_OF_A_GPU = 1 << 27  # 512 MB, so that a batch needs few kernels
+GPU_CHUNK_ELEMENTS = 1 << 27  # 512 MB, so that a batch needs few kernels
 
 Count = TypeVar("Count", bound=Callable[..., tuple[int, int]])
 
@@ -133,7 +133,7 @@ def _loss_and_gradients(
 
 def rows_of_a_chunk(weight: Tensor) -> int:
     """Return how many states to multiply with output weights [V,d] at a time."""
-    elements = CHUNK_ELEMENTS if weight.device.type == "cpu" else CHUNK_ELEMENTS_OF_A_GPU
+    elements = CHUNK_ELEMENTS if weight.device.type == "cpu" else GPU_CHUNK_ELEMENTS
     return max(1, elements // weight.shape[0])
 
 

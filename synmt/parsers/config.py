@@ -37,7 +37,7 @@ class ParserConfig:
 
     parser: ParserName = setting("benepar", "constituency trees (benepar), dependency trees (udpipe) or both")
     model: tuple[str, ...] = setting(
-        (), "benepar model (benepar_en3, a checkpoint or folder) or .udpipe file, if not the small one of synmt",
+        (), "benepar model (benepar_en3, a checkpoint or folder) or .udpipe file, instead of synmt's small one",
         metavar="NAME|PATH",
     )  # fmt: skip
     language: str = setting("en", "language of the small model: en, or de (udpipe)", needs=EMBEDDED)

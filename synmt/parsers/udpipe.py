@@ -56,8 +56,8 @@ _WORD = re.compile(r"\S+\Z")
 LONGEST_SENTENCE = 1000  # words; parsing time grows with the square
 REMEMBERED = 100_000  # tokens
 # Limits for UDPipe. The embedded models need about a tenth of them.
-SECONDS, SECONDS_A_MEBIBYTE, SECONDS_A_CHARACTER = 4, 0.1, 0.02
-MEMORY, MEMORY_A_BYTE, MEMORY_A_CHARACTER = 2**28, 4, 2**11  # bytes
+SECONDS, SECONDS_PER_MEBIBYTE, SECONDS_PER_CHARACTER = 4, 0.1, 0.02
+MEMORY, MEMORY_PER_BYTE, MEMORY_PER_CHARACTER = 2**28, 4, 2**11  # bytes
 
 
 def unpacked_size(path: Path) -> int:
@@ -303,8 +303,8 @@ def _serve(pipe: Connection, model: str, size: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _keep_quiet()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    memory = _memory() + MEMORY + MEMORY_A_BYTE * size
-    seconds = SECONDS + SECONDS_A_MEBIBYTE * size / 2**20
+    memory = _memory() + MEMORY + MEMORY_PER_BYTE * size
+    seconds = SECONDS + SECONDS_PER_MEBIBYTE * size / 2**20
     try:
         _allow(memory, seconds)
         parser = UDPipeParser(model)
@@ -313,7 +313,7 @@ def _serve(pipe: Connection, model: str, size: int) -> None:
             unparsed, records = parser.unparsed, []
             for line in lines:
                 characters = sum(map(len, line.text if isinstance(line, Tokenized) else line))
-                _allow(memory + MEMORY_A_CHARACTER * characters, SECONDS + SECONDS_A_CHARACTER * characters)
+                _allow(memory + MEMORY_PER_CHARACTER * characters, SECONDS + SECONDS_PER_CHARACTER * characters)
                 records += [write_record(record) for record in parser.parse([line])]
             head = orjson.dumps({"unparsed": parser.unparsed - unparsed}).decode()
             pipe.send_bytes("\n".join([head, *records]).encode())

@@ -304,5 +304,5 @@ def _options(table: Any) -> Options:
         if name == "links-from" and isinstance(value, list) and all(isinstance(each, str) for each in value):
             continue
         if not isinstance(value, str | int | float) or (isinstance(value, str) and not value.isprintable()):
-            raise ValueError(f"{name} must be a text, a number or true")
+            raise ValueError(f"{name} must be a string, a number or true")
     return table

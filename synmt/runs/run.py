@@ -12,7 +12,7 @@ from synmt.runs.projections import Projections
 from synmt.runs.systems import Systems
 from synmt.runs.table import COSTS, Measured, Result, by_test, costs_of, report, results
 from synmt.runs.tasks import Progress, Workplace, do, do_all
-from synmt.streams import BadInput
+from synmt.streams import BadInput, counted
 
 Work: TypeAlias = Systems | Aligners | Projections
 KINDS: Mapping[str, Callable[[Workplace, RunFile, int], Work]] = {
@@ -64,7 +64,7 @@ class Run:
         done."""
         tasks, place = self.work.tasks.all, self.work.place
         if number > len(tasks):
-            raise BadInput(f"the run has no task {number}, only {len(tasks)} tasks")
+            raise BadInput(f"the run has no task {number}, only {counted(len(tasks), 'task')}")
         task, known = tasks[number - 1], dict[Path, bool]()
         with place.opened(shared=True):
             for each in task.needs:

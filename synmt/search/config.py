@@ -26,12 +26,12 @@ class SearchConfig:
     beam: int = setting(4, "beam size", 1, unless="sample", most=1000)
     length_penalty: Literal["gnmt", "plain"] = setting("gnmt", "divide scores by ((5+L)/6)^alpha or by L^alpha")
     alpha: float = setting(0.6, "exponent of length penalty", -10, most=10)
-    max_length_offset: int = setting(50, "most subwords beyond the length of the source", most=10**5)
-    max_length_ratio: float | None = setting(None, "most subwords per source subword", most=1000)
-    min_length_ratio: float = setting(0.0, "fewest subwords per source subword", unless=AMONG_WORDS, most=1000)
+    max_length_offset: int = setting(50, "maximum subwords beyond the length of the source", most=10**5)
+    max_length_ratio: float | None = setting(None, "maximum subwords per source subword", most=1000)
+    min_length_ratio: float = setting(0.0, "minimum subwords per source subword", unless=AMONG_WORDS, most=1000)
     no_repeat: int = setting(0, "never repeat N subwords in a row; 0: no limit", unless=AMONG_WORDS, most=1000)
-    sample: bool = setting(False, "draw tokens at random, --n-best times")
-    top_k: int = setting(0, "draw among the N most likely tokens; 0: all", needs="sample", most=2**22)
+    sample: bool = setting(False, "sample tokens at random, --n-best times")
+    top_k: int = setting(0, "sample from the N most likely tokens; 0: all", needs="sample", most=2**22)
     seed: int = setting(1, "random seed of --sample", needs="sample")
     search: SearchName = setting(
         "tokens",
@@ -73,7 +73,7 @@ class TranslateConfig:
     score: bool = setting(False, "write the log-probability of given translations")
     sum_trees: int = setting(
         0,
-        "score the words alone, summed over the trees that a beam of N finds; 0: score words and given or parsed tree",
+        "score only the words, summed over the trees that a beam of N finds; 0: also score one tree, given or parsed",
         needs="score",
         most=10**4,
     )
@@ -84,7 +84,7 @@ class TranslateConfig:
         needs="--aligner",
         unless=("score", "n_best", "task parse", "format jsonl", "format conllu"),
     )
-    tokenizer: TokenizerName | None = setting(None, "tokenizer of raw text, if not that of training")
+    tokenizer: TokenizerName | None = setting(None, "tokenizer of raw text, instead of the one from training")
     batch_tokens: int = setting(4096, "source tokens per batch", 1, 2**24)
     precision: Literal["auto", "fp32", "bf16", "int8"] = setting(
         "auto", "auto: bf16 on a GPU, else fp32; int8 for CPUs"

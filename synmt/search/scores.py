@@ -92,7 +92,7 @@ def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, dev
     notes.say()
     if unknown:
         subwords = counted(unknown, "subword")
-        print(f"synmt translate: scored {subwords} that the model does not know as unknown", file=sys.stderr)
+        print(f"synmt translate: {subwords} not in the vocabulary, scored as the unknown token", file=sys.stderr)
 
 
 def forced_pairs(
@@ -142,7 +142,7 @@ def _pair(translator: Translator, source: ParseRecord, entries: Sequence[str]) -
 def forced_targets(
     translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair], config: TranslateConfig
 ) -> list[ForcedTarget]:
-    """Score targets; with `sum_trees`, score words alone, by `force_words` if the model writes arcs among them."""
+    """Score targets; with `sum_trees`, score only words, by `force_words` if the model writes arcs among them."""
     if config.sum_trees and isinstance(translator.output, ArcOutput):
         return force_words(translator, pairs, translator.output, config.sum_trees)
     return force(translator, model, pairs)

@@ -38,7 +38,7 @@ def shown(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[:longest] + " …"
 
 
-A_FOLDER = "expected a file, found a folder"
+IS_FOLDER = "expected a file, found a folder"
 
 
 class BadInput(Exception):
@@ -138,10 +138,13 @@ class Notes:
         return iter(self._said)
 
     def left_out(self, what: str, lines: Sequence[Line]) -> None:
-        """Note how many lines training leaves out, and the places of the first ones."""
+        """Note how many pairs training leaves out, and the places of the first ones.
+
+        what: their fault, to follow "pairs".
+        """
         if lines:
             places = ", ".join(f"{line.source}:{line.number}" for line in lines[:3])
-            self.add(f"left out {len(lines)} {what} ({places}, …)")
+            self.add(f"left out {counted(len(lines), 'pair')} {what} ({places}, …)")
 
     def unsaid(self) -> list[str]:
         """Return the notes that have not been printed yet, and count them as printed."""
@@ -186,7 +189,7 @@ def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Lin
                         raise line.error(line.fault)
                     yield line
         except OSError as error:
-            cause = A_FOLDER if isinstance(error, IsADirectoryError) else error.strerror or str(error)
+            cause = IS_FOLDER if isinstance(error, IsADirectoryError) else error.strerror or str(error)
             raise BadInput(cause, source, number and number + 1) from None
 
 
@@ -247,7 +250,7 @@ def check_stdin_once(paths: Sequence[str]) -> None:
         raise WrongUsage("standard input can be read only once")
 
 
-def side_by_side(names: Sequence[str], streams: Sequence[Iterator[T]], unit: str = "lines") -> Iterator[tuple[T, ...]]:
+def side_by_side(names: Sequence[str], streams: Sequence[Iterator[T]], unit: str = "line") -> Iterator[tuple[T, ...]]:
     """Yield item n of all streams together; None is not an item. Raises BadInput with their lengths if these differ."""
     for number, row in enumerate(zip_longest(*streams), 1):
         items = [item for item in row if item is not None]
@@ -256,7 +259,7 @@ def side_by_side(names: Sequence[str], streams: Sequence[Iterator[T]], unit: str
                 number - 1 if item is None else number + sum(1 for _ in stream)
                 for item, stream in zip(row, streams, strict=True)
             )
-            raise BadInput(", ".join(f"{name}: {n} {unit}" for name, n in zip(names, counts, strict=True)))
+            raise BadInput(", ".join(f"{name}: {counted(n, unit)}" for name, n in zip(names, counts, strict=True)))
         yield tuple(items)
 
 

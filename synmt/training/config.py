@@ -22,7 +22,7 @@ class TrainingConfig:
     batch_tokens: int = setting(4096, "batch size: sentences × longest", 1, most=2**24)
     batch_by: BatchBy = setting(
         "tokens",
-        "what --batch-tokens counts: tokens of the longer side, of the target, or of the source's words alone; or just"
+        "what --batch-tokens counts: tokens of the longer side, of the target, or only of the source's words; or just"
         " sentences, so that systems with longer inputs see as many per update",
     )
     prefixes: int = setting(
@@ -33,7 +33,9 @@ class TrainingConfig:
     )
     prefix_tokens: int = setting(16384, "tokens of prefixes to compute at a time", 1, needs=PREFIXES, most=2**24)
     accumulate: int = setting(1, "batches per update", 1, most=10**5)
-    max_length: int = setting(1000, "skip and count training pairs with more tokens on a side, arcs aside", 1, 10**6)
+    max_length: int = setting(
+        1000, "skip and count training pairs with more tokens on a side, not counting arcs", 1, 10**6
+    )
     learning_rate: float = setting(3e-4, "peak learning rate of Adam", most=100)
     schedule: Literal["constant", "inverse-sqrt", "cosine"] = setting("constant", "learning rate after warm-up")
     warmup: int = setting(0, "updates of linear warm-up")
@@ -43,8 +45,8 @@ class TrainingConfig:
     word_dropout: float = rate(0.1, "share of tokens replaced by the unknown token")
     tree_dropout: float = rate(0.0, "share of sentences to encode without their trees", needs=TREES)
     subword_dropout: float = rate(0.0, "share of BPE merges to skip, for new subwords in each epoch")
-    epochs: int = setting(100, "most passes over the data", 1)
-    updates: int = setting(0, "most updates; 0: no limit")
+    epochs: int = setting(100, "maximum passes over the data", 1)
+    updates: int = setting(0, "maximum updates; 0: no limit")
     minutes: float = setting(0.0, "train for about X minutes; 0: no limit")
     patience: int = setting(0, "stop after N validations without gain; 0: off", needs=VALIDATION)
     select: Literal["bleu", "chrf", "loss"] = setting("bleu", "score that selects the best model", needs=VALIDATION)

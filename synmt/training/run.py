@@ -94,7 +94,7 @@ class TranslationData:
         plan = PrefixPlan(0, training.prefix_tokens)
         corpus = encode_corpus(examples, folder.config, folder.vocabulary, sys.maxsize, self.notes, plan)
         if not len(corpus):
-            raise BadInput("no validation target has a tree that a string can spell")
+            raise BadInput("no validation target has a tree that can be written as a string")
         if corpus.plan:
             corpus.plan = PrefixPlan.of_all(training.prefix_tokens, max(map(len, corpus.targets)))
         if folder.config.target.spelling.trees and (
@@ -186,7 +186,7 @@ def train(
         note_doubts(notes, *dev_sides)
 
         if config.prefixes and model.target.reads_prefixes:
-            notes.add(f"each update learns from {config.prefixes} tokens of each target, not from all")
+            notes.add(f"each update learns from {counted(config.prefixes, 'token')} of each target, not from all")
 
         def announce(folder: ModelFolder[ModelConfig], learner: nn.Module) -> None:
             bad.report("train")

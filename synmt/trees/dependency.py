@@ -12,7 +12,7 @@ from itertools import accumulate, groupby
 
 from synmt.trees.record import UNATTACHED, ParseRecord, RecordError, check_heads
 
-DEPENDENCY = "dep"  # the relation of Universal Dependencies that says nothing
+DEPENDENCY = "dep"  # the unspecific relation of Universal Dependencies
 UNKNOWN = "_"
 MARK = "↑"
 

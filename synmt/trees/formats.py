@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
-from synmt.streams import BadInput, BadLines, Line, sniff
+from synmt.streams import BadInput, BadLines, Line, counted, sniff
 from synmt.trees.dependency import UNKNOWN, depths, highest
 from synmt.trees.record import (
     UNATTACHED,
@@ -127,7 +127,7 @@ def _parts(block: str) -> tuple[dict[str, str], list[int], list[SyntacticWord], 
             raise DependencyError(str(error), row) from None
     for token in multiword:
         if token.last > len(words):
-            raise DependencyError(f"multiword token {token.first}-{token.last} of {len(words)} words")
+            raise DependencyError(f"multiword token {token.first}-{token.last} of {counted(len(words), 'word')}")
     return comments, sentences, words, multiword
 
 

@@ -105,7 +105,7 @@ def relation_matrix(parents: Sequence[int]) -> "npt.NDArray[np.uint8]":
     A key after its query is a child (2), a right sibling (4), a descendant (6) or to the right (8). The relation of a
     key before its query is the mirrored one, whose index is one less, so we copy this half from the other.
     """
-    import numpy as np  # not above, since many modules need only the names of the relations
+    import numpy as np  # imported here, since many modules need only the names of the relations
 
     n = len(parents)
     index = np.dtype("int16" if n < 2**15 else "int32")  # comparisons process more cells of a narrow type at once

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import orjson
 
+from synmt.streams import counted
 from synmt.trees.constituency import (
     Tree,
     TreeError,
@@ -100,7 +101,7 @@ class ParseRecord:
         for name in ("spaces", *WORD_COLUMNS):
             column = getattr(self, name)
             if column and len(column) != n:
-                raise RecordError(f"{len(column)} {name} for {n} tokens")
+                raise RecordError(f"{len(column)} {name} for {counted(n, 'token')}")
         strings = (*self.tokens, *self.upos, *self.xpos, *self.feats, *self.deprels)
         for string in (*strings, *(self.tree.nodes if self.tree else ())):
             if _BREAKING.search(string):
@@ -108,7 +109,7 @@ class ParseRecord:
         if any(_BREAKING_ROWS.search(lemma) for lemma in self.lemmas):
             raise RecordError("a lemma is empty or contains a tab, an end of line or NUL")
         if self.sentences and (sum(self.sentences) != n or min(self.sentences) < 1):
-            raise RecordError(f"sentences of {self.sentences} words for {n} tokens")
+            raise RecordError(f"sentences of {self.sentences} words for {counted(n, 'token')}")
         if self.heads:
             check_heads(self.heads, self.sentences, partial)
         if self.confidences and not self.heads:

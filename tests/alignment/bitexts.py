@@ -46,7 +46,7 @@ def bitext(size: int = 40, seed: int = 0, monotone: bool = False) -> tuple[list[
     return pairs, links
 
 
-# Settings with which a small neural-hmm learns a bitext in seconds; and pairs unlike those of a bitext.
+# Settings with which a small neural-hmm learns a bitext in seconds; and pairs that differ from those of a bitext.
 QUICK_NEURAL: dict[str, Any] = {"width": 16, "merges": 30, "batch_tokens": 200, "warmup": 10, "epochs": 12}
 STRANGE = [pair(["never", "seen"], ["before"]), pair(["alpha"] * 300, ["ahpla"] * 3), pair(["alpha"], ["ahpla"])]
 

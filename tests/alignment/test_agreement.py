@@ -21,7 +21,7 @@ def test_a_sentence_agrees_with_itself(each: ParseRecord) -> None:
 
 
 @given(source=dependency_records(), target=dependency_records(), data=st.data())
-def test_it_is_a_share_and_has_no_direction(source: ParseRecord, target: ParseRecord, data: st.DataObject) -> None:
+def test_agreement_is_a_symmetric_share(source: ParseRecord, target: ParseRecord, data: st.DataObject) -> None:
     pairs = st.tuples(st.integers(0, len(source.tokens) - 1), st.integers(0, len(target.tokens) - 1))
     links = data.draw(st.dictionaries(pairs, st.floats(0, 1)))
     found = agreement(links, source, target)
@@ -29,13 +29,13 @@ def test_it_is_a_share_and_has_no_direction(source: ParseRecord, target: ParseRe
     assert found == pytest.approx(agreement({(j, i): score for (i, j), score in links.items()}, target, source))
 
 
-def test_arcs_count_where_both_their_words_are_linked() -> None:
+def test_an_arc_counts_if_both_of_its_words_are_linked() -> None:
     """One dependent has another head in the other tree, and one word has no link."""
     source, target = record(2, 0, 2), record(2, 0, 1, 2)
     links = {(0, 0): 1.0, (1, 1): 0.8, (2, 2): 1.0}
     assert agreement(links, source, target) == pytest.approx(2 * (0.8 + 0.8) / 7)
 
 
-def test_several_links_of_a_word_count_as_the_best() -> None:
+def test_of_several_links_the_best_counts() -> None:
     links = {(0, 0): 0.5, (0, 1): 1.0}
     assert agreement(links, record(0), record(0, 1)) == pytest.approx((0.5 + 0.5) / 3)

@@ -12,14 +12,14 @@ from synmt.model.files import write_config
 from synmt.streams import WrongUsage
 
 
-def test_the_default_is_the_same_whatever_is_given(tmp_path: Path) -> None:
+def test_the_default_does_not_depend_on_the_input(tmp_path: Path) -> None:
     """Only a resumed run has its own method."""
     assert default_method(None) == default_method(tmp_path) == "hmms"
     write_config(tmp_path, {"aligner": "bao"})
     assert default_method(tmp_path) == "bao"
 
 
-def test_methods_that_one_process_fits_say_which_ones_several_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_several_processes_names_methods_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(
         WrongUsage, match="hmms cannot be fitted by several processes: use method neural-hmm or mask-align"
@@ -28,7 +28,7 @@ def test_methods_that_one_process_fits_say_which_ones_several_fit(monkeypatch: p
 
 
 @pytest.mark.parametrize(("found", "says"), [(None, "of synmt[align]"), (object(), "installed")])
-def test_what_it_costs_grows_with_the_pairs(found: object, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_estimated_cost_grows_with_the_pairs(found: object, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hmms, "find_spec", lambda name: found)
     found_costs = [
         Hmms.cost({}, 20_000, 20_000_000), Hmms.cost({"hmm_pairs": 20_000}, 1_000_000, 10**9),

@@ -51,7 +51,7 @@ def hmm(agreement: int) -> tuple[Model, IndexedBitext]:
 @needs_compiler
 @pytest.mark.parametrize("agreement", [0, 1, 2, 5])
 @pytest.mark.parametrize("jumps", [False, True])
-def test_tables_are_read_as_numpy_reads_them(agreement: int, jumps: bool, in_numpy: Twins) -> None:
+def test_tables_give_the_results_of_numpy(agreement: int, jumps: bool, in_numpy: Twins) -> None:
     model, bitext = hmm(agreement)
     found, links = model.counted(), [each for _, each in model.links(bitext)]
     counts = model.count(bitext, found, jumps)
@@ -69,7 +69,7 @@ def test_tables_are_read_as_numpy_reads_them(agreement: int, jumps: bool, in_num
 
 @needs_compiler
 @pytest.mark.parametrize("agreement", [0, 1, 2, 5])
-def test_scores_are_read_as_numpy_reads_them(agreement: int, in_numpy: Twins) -> None:
+def test_scores_give_the_results_of_numpy(agreement: int, in_numpy: Twins) -> None:
     """The likelihood and the gradient of the objective are the same."""
     model, corpus = model_of(agreement=agreement, jump=2)
 
@@ -88,7 +88,7 @@ def test_scores_are_read_as_numpy_reads_them(agreement: int, in_numpy: Twins) ->
 @needs_compiler
 @pytest.mark.parametrize("agreement", [0, 1, 3])
 @pytest.mark.parametrize("width", [6, 50])
-def test_vectors_are_read_as_numpy_reads_scores(agreement: int, width: int) -> None:
+def test_vectors_give_the_results_of_numpy(agreement: int, width: int) -> None:
     """For a model that is no longer trained, the results are equal bit by bit, one pair at a time and all at once."""
     model, corpus = model_of(width, agreement=agreement, jump=2)
     vectors, directions = model.by_vectors()
@@ -133,10 +133,10 @@ def test_it_is_built_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("compiler", ["false", "/no/such/compiler"])
-def test_what_cannot_be_built_is_announced(compiler: str, tmp_path: Path) -> None:
+def test_a_failed_build_is_reported(compiler: str, tmp_path: Path) -> None:
     built, report = probe(tmp_path, CC=compiler)
     assert not built and report.startswith("synmt align: ") and len(report.splitlines()) == 1
 
 
-def test_it_can_be_declined(tmp_path: Path) -> None:
+def test_compiled_code_can_be_disabled(tmp_path: Path) -> None:
     assert probe(tmp_path, SYNMT_COMPILED="0") == (False, "") and not list(tmp_path.iterdir())

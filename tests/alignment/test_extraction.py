@@ -41,7 +41,7 @@ def test_worked_example() -> None:
     assert directions(HOUSE) == ({(0, 0), (1, 1)}, {(0, 0), (1, 1), (2, 0)})
 
 
-def test_a_threshold_is_reached_from_below_and_weights_of_zero_link_nothing() -> None:
+def test_thresholds_are_inclusive_and_weights_of_zero_link_nothing() -> None:
     half = SoftLinks(np.array([[0.5, 0.0]], np.float32), np.array([[0.5, 0.0]], np.float32), [0], [0, 1])
     assert set(extract(half, ["a"], ["b", "c"], Extraction(threshold=0.5)).links) == {(0, 0)}
     assert not extract(half, ["a"], ["b", "c"], Extraction(threshold=0.51)).links
@@ -51,7 +51,7 @@ def test_a_threshold_is_reached_from_below_and_weights_of_zero_link_nothing() ->
         assert (found.links, found.confidence) == ({}, 0.0)
 
 
-def test_the_plain_mean_keeps_what_one_direction_is_sure_of() -> None:
+def test_the_plain_mean_keeps_links_of_one_confident_direction() -> None:
     """Each target word is certain of its source word, but the source word can be certain of only one target word."""
     forward, backward = np.array([[1.0, 1.0]], np.float32), np.array([[0.6, 0.4]], np.float32)
     found = SoftLinks(forward, backward, [0], [0, 1])
@@ -63,7 +63,7 @@ def test_the_plain_mean_keeps_what_one_direction_is_sure_of() -> None:
 
 
 @given(soft_links(), st.floats(2**-7, 1, width=32))
-def test_two_words_are_linked_where_any_two_subwords_are(found: SoftLinks, threshold: float) -> None:
+def test_words_are_linked_if_any_of_their_subwords_are(found: SoftLinks, threshold: float) -> None:
     expected = set()
     for (j, u), (i, v) in product(enumerate(found.source_words), enumerate(found.target_words)):
         f, b = float(found.forward[j, i]), float(found.backward[j, i])
@@ -74,14 +74,14 @@ def test_two_words_are_linked_where_any_two_subwords_are(found: SoftLinks, thres
 
 
 @given(soft_links(), st.sampled_from(HEURISTICS), st.booleans())
-def test_links_stay_inside_and_scores_between_zero_and_one(found: SoftLinks, heuristic: Heuristic, marks: bool) -> None:
+def test_links_stay_inside_with_scores_from_0_to_1(found: SoftLinks, heuristic: Heuristic, marks: bool) -> None:
     source, target = ["."] * (found.source_words[-1] + 1), ["."] * (found.target_words[-1] + 1)
     extracted = extract(found, source, target, Extraction(heuristic, end_punctuation=marks))
     assert all(u < len(source) and v < len(target) for u, v in extracted.links)
     assert all(0 <= score <= 1 for score in [*extracted.links.values(), extracted.confidence])
 
 
-def test_end_punctuation_is_linked_with_end_punctuation_alone() -> None:
+def test_end_punctuation_is_linked_only_to_end_punctuation() -> None:
     forward = np.array([[0.3, 0.2], [0.6, 0.7]], np.float32)
     soft, hard = SoftLinks(forward, forward, [0, 1], [0, 1]), DirectedLinks({(1, 0), (1, 1)}, {(1, 0), (0, 0)})
     cases: list[tuple[SoftLinks | DirectedLinks, Heuristic]] = [
@@ -94,7 +94,7 @@ def test_end_punctuation_is_linked_with_end_punctuation_alone() -> None:
         assert (1, 0) in extract(found, ["a", "."], ["b", "!"], Extraction(heuristic)).links
 
 
-def test_hard_links_are_symmetrized_and_scored_by_how_many_directions_have_them() -> None:
+def test_hard_links_are_scored_by_the_share_of_directions() -> None:
     found = DirectedLinks({(0, 0), (1, 1)}, {(0, 0)})
     assert extract(found, ["a", "b"], ["c", "d"], Extraction("union")).links == {(0, 0): 1.0, (1, 1): 0.5}
     assert word_scores(found, 2, 2).tolist() == [[1.0, 0.0], [0.0, 0.5]]

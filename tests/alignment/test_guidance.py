@@ -33,7 +33,7 @@ def test_subwords_get_the_weight_of_their_word() -> None:
     torch.testing.assert_close(weights_of_words(weights, words), wanted)
 
 
-def test_no_links_are_no_loss() -> None:
+def test_without_links_the_loss_is_zero() -> None:
     assert float(guided_loss(torch.ones(1, 2, 2) / 2, torch.empty(0, 3, dtype=torch.long))) == 0.0
 
 

@@ -33,7 +33,7 @@ def test_probabilities_are_shares_of_links(pairs: list[tuple[list[str], list[str
         assert float(backward) == pytest.approx(int(count) / sum(other == other_word for _, other in linked), abs=1e-6)
 
 
-def test_it_is_written_beside_the_links(tmp_path: Path) -> None:
+def test_it_is_written_next_to_the_links(tmp_path: Path) -> None:
     (tmp_path / "links").write_text("0-0 1-1\n\n0-1 1-0\n")
     pairs = "das haus\tthe house\n\nhaus das\tthe house\n"
     asked = ["align", "--links-from", tmp_path / "links", "--tokenizer", "none", "--lexicon"]

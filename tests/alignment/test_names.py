@@ -48,7 +48,7 @@ def pattern(name: str) -> re.Pattern[str]:
 
 
 @pytest.mark.parametrize("name", ALIGNERS)
-def test_a_name_stands_where_the_aligner_is(name: str) -> None:
+def test_names_of_aligners_occur_only_in_their_own_files(name: str) -> None:
     texts = {file: without_examples(file) for file in PACKAGE.rglob("*.py")}
     found = {file for file, text in texts.items() if pattern(name).search(text)}
     own = home(name)
@@ -57,7 +57,7 @@ def test_a_name_stands_where_the_aligner_is(name: str) -> None:
     assert elsewhere == {file for each, file in EXCEPT if each == name}
 
 
-def test_the_law_sees_names_of_all_kinds(tmp_path: Path) -> None:
+def test_the_law_finds_all_kinds_of_names(tmp_path: Path) -> None:
     """It finds a name in a string, a comment, a docstring or an import, but not inside another name."""
     for name, text in product(ALIGNERS, ['"{}"', "`{}`", "--method {}"]):
         if name in WORDS and text == '"{}"':

@@ -41,7 +41,7 @@ def test_a_side_is_text_or_a_record() -> None:
     assert words(read(f"Er ist\t{record}", "Er\t", "sie\t{}")) == [("Er ist", "He is"), ("Er", ""), ("sie", "")]
 
 
-def test_sides_may_have_three_bars_between() -> None:
+def test_three_bars_can_separate_the_sides() -> None:
     assert words(read("Er ist ||| He is", "Er ||| ist\tHe ||| is")) == [
         ("Er ist", "He is"),
         ("Er ||| ist", "He ||| is"),
@@ -61,13 +61,13 @@ BAD = ["no tab", "two\ttabs\there", "1 2 3 4 5 6\tx"]
         (BAD[2], "in:2: a side has 6 words, more than --max-words 5"),
     ],
 )
-def test_a_bad_line_is_an_error_with_its_place(text: str, cause: str) -> None:
+def test_an_error_names_the_bad_line(text: str, cause: str) -> None:
     with pytest.raises(BadInput) as error:
         read("a\tb", text)
     assert str(error.value) == cause
 
 
-def test_bad_lines_are_counted_once_and_their_pairs_empty() -> None:
+def test_bad_lines_are_counted_once_and_give_empty_pairs() -> None:
     bad = KeptErrors()
     found = read(*BAD, "a\tb", bad=bad, faults=("NUL byte in a text line",))
     assert words(found) == [("", ""), ("", ""), ("", ""), ("a", "b"), ("", "")]
@@ -90,11 +90,11 @@ REVERSED = "# Sentence pair (1) x\na b\nNULL ({ }) c ({ 1 })\n# Sentence pair (2
 REVERSED += "# Sentence pair (3) x\ne\nNULL ({ }) f ({ }) g ({ 1 })\n"
 
 
-def test_links_of_one_file_are_those_of_both_directions(tmp_path: Path) -> None:
+def test_one_file_gives_the_links_of_both_directions(tmp_path: Path) -> None:
     assert known(tmp_path, "0-0 1p0\n\n0-1\n") == [({(0, 0), (1, 0)},) * 2, (set(),) * 2, ({(0, 1)},) * 2]
 
 
-def test_links_of_two_files_are_each_of_its_direction(tmp_path: Path) -> None:
+def test_two_files_give_one_direction_each(tmp_path: Path) -> None:
     expected = [({(1, 0)}, {(0, 0)}), (set(), set()), ({(0, 0), (0, 1)}, {(0, 1)})]
     assert known(tmp_path, "1-0\n\n0-0 0-1\n", "0-0\n\n0-1\n") == expected
     assert known(tmp_path, A3, REVERSED) == expected
@@ -113,7 +113,7 @@ def test_links_of_two_files_are_each_of_its_direction(tmp_path: Path) -> None:
         ("", "links0: has links for only 0 of the sentence pairs"),
     ],
 )
-def test_links_that_do_not_fit_are_errors(text: str, cause: str, tmp_path: Path) -> None:
+def test_links_outside_the_pairs_are_errors(text: str, cause: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as error:
         known(tmp_path, text)
     assert str(error.value) == f"{tmp_path}/{cause}"

@@ -26,7 +26,7 @@ def around(outer: Spans, inner: Spans) -> bool:
 
 
 @given(LINKS)
-def test_phrases_are_the_consistent_spans_that_hold_no_others(links: frozenset[Link]) -> None:
+def test_phrases_are_the_minimal_consistent_spans(links: frozenset[Link]) -> None:
     spans = list(combinations_with_replacement(range(LENGTH), 2))
     all_consistent = [(*x, *y) for x, y in product(spans, spans) if consistent((*x, *y), links)]
     smallest = [
@@ -36,7 +36,7 @@ def test_phrases_are_the_consistent_spans_that_hold_no_others(links: frozenset[L
 
 
 @given(LINKS)
-def test_chunks_are_what_paths_of_links_join(links: frozenset[Link]) -> None:
+def test_chunks_are_connected_by_links(links: frozenset[Link]) -> None:
     joined = {(left, right): left == right or left[0] == right[0] or left[1] == right[1] for left, right in
               product(links, links)}  # fmt: skip
     for middle, left, right in product(links, links, links):  # Warshall's closure
@@ -46,13 +46,13 @@ def test_chunks_are_what_paths_of_links_join(links: frozenset[Link]) -> None:
     assert chunks(links) == expected
 
 
-def test_a_verb_in_two_parts() -> None:
+def test_a_discontinuous_verb() -> None:
     """Er nimmt es gern an: he gladly accepts it. The chunk of the verb has a gap; its smallest phrase has none."""
     links = {(0, 0), (1, 2), (4, 2), (2, 3), (3, 1)}
     assert chunks(links) == [([0], [0]), ([1, 4], [2]), ([2], [3]), ([3], [1])]
     assert phrases(links) == [(0, 0, 0, 0), (2, 2, 3, 3), (3, 3, 1, 1)]
 
 
-def test_words_without_links_are_in_phrases_only_between_others() -> None:
+def test_unlinked_words_are_never_at_the_edge_of_a_phrase() -> None:
     assert phrases({(1, 1), (3, 1)}) == [(1, 3, 1, 1)]
     assert phrases(set()) == [] == chunks(set())

@@ -59,5 +59,5 @@ def test_an_aligner_of_another_package(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == (2 * "0-1\n\n0-1\n", "")
 
 
-def test_methods_that_are_taught_name_their_teacher() -> None:
+def test_methods_that_learn_links_name_their_teacher() -> None:
     assert all(getattr(method, "guide", "") in {"", *ALIGNERS} for method in ALIGNERS.values())

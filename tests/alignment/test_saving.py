@@ -31,7 +31,7 @@ def links_of(aligner: Aligner) -> list[list[tuple[int, int]]]:
 
 
 def assert_shards_change_nothing(aligner: Aligner, exactly: bool) -> None:
-    """Check that the lines of a pair depend only on the pair: one shard gives the same as many, also in another order.
+    """Check that the lines of a pair depend only on the pair: one shard gives the same as many, in any order.
 
     exactly: compare scores as well as links. In networks, the rounding of scores depends on the batch.
     """
@@ -45,7 +45,7 @@ def assert_shards_change_nothing(aligner: Aligner, exactly: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ALIGNERS)
-def test_what_is_saved_aligns_as_what_was_fitted(name: str, encoder: Path, tmp_path: Path) -> None:
+def test_a_saved_aligner_aligns_like_the_fitted_one(name: str, encoder: Path, tmp_path: Path) -> None:
     """The aligner is opened where it was fitted, saved elsewhere, and opened with a config of older versions, each with
     any shards."""
     if name in PACKAGES:

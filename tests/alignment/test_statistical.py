@@ -26,7 +26,7 @@ STRANGE = [
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_links_are_found_and_inside(name: str, tmp_path: Path) -> None:
+def test_links_are_found_and_stay_inside(name: str, tmp_path: Path) -> None:
     pytest.importorskip(MODULES[name])
     new = fitted(name, PAIRS + STRANGE, tmp_path / "model", {})
     opened = open_aligner(tmp_path / "model", None, "cpu")
@@ -46,7 +46,7 @@ def test_links_are_found_and_inside(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_lines_without_words_alone_are_no_pairs(name: str, tmp_path: Path) -> None:
+def test_pairs_with_an_empty_side_have_no_links(name: str, tmp_path: Path) -> None:
     pytest.importorskip(MODULES[name])
     fitted(name, PAIRS, tmp_path / "model", {})
     done = synmt("align", tmp_path / "model", text="\n\t\na\t\n")
@@ -85,5 +85,5 @@ def test_the_same_pair_has_the_same_links(tmp_path: Path) -> None:
     assert first == second
 
 
-def test_words_stay_whole() -> None:
+def test_words_are_not_split() -> None:
     assert plain_words(["A|b", "c\u00a0D", "|||", "\u2028"]) == ["a_b", "c_d", "___", "_"]

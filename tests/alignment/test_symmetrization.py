@@ -27,7 +27,7 @@ def test_worked_example(method: Symmetrization) -> None:
     assert symmetrize(FORWARD, BACKWARD, method) == WORKED[method]
 
 
-def test_final_and_adds_pairs_of_unaligned_words_far_from_all_links() -> None:
+def test_final_and_adds_isolated_pairs_of_unaligned_words() -> None:
     forward, backward = {(0, 0), (3, 3), (4, 3)}, {(0, 0), (3, 5)}
     assert symmetrize(forward, backward, "grow-diag") == {(0, 0)}
     assert symmetrize(forward, backward, "grow-diag-final-and") == {(0, 0), (3, 3)}
@@ -35,19 +35,23 @@ def test_final_and_adds_pairs_of_unaligned_words_far_from_all_links() -> None:
 
 
 @given(LINKS, LINKS)
-def test_all_lie_between_intersection_and_union(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> None:
+def test_all_heuristics_lie_between_intersection_and_union(
+    forward: set[tuple[int, int]], backward: set[tuple[int, int]]
+) -> None:
     for method in METHODS:
         assert forward & backward <= symmetrize(forward, backward, method) <= forward | backward
 
 
 @given(LINKS, LINKS)
-def test_growth_is_that_of_the_published_scans(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> None:
+def test_growth_equals_that_of_the_published_scans(
+    forward: set[tuple[int, int]], backward: set[tuple[int, int]]
+) -> None:
     assert symmetrize(forward, backward, "grow-diag-lilt") == slow_lilt(forward, backward)
     assert symmetrize(forward, backward, "grow-diag") == slow_moses(forward, backward)
 
 
 @given(LINKS, LINKS)
-def test_final_leaves_no_word_alone_that_a_direction_links(
+def test_final_links_every_word_that_a_direction_links(
     forward: set[tuple[int, int]], backward: set[tuple[int, int]]
 ) -> None:
     grown, final = (symmetrize(forward, backward, method) for method in ("grow-diag", "grow-diag-final"))

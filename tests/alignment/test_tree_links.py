@@ -15,7 +15,7 @@ SEEN = ParseRecord(
 SAW = ParseRecord(tokens=["he", "saw", "the", "gnome"], upos=["PRON", "VERB", "DET", "NOUN"], heads=[2, 0, 4, 2])
 
 
-def test_words_below_and_above_linked_words_are_linked_where_their_parts_of_speech_agree() -> None:
+def test_unlinked_words_next_to_linked_ones_in_both_trees_are_linked() -> None:
     assert tree_links({(0, 0), (4, 1)}, SEEN, SAW) == {
         (3, 3)
     }  # the gnome; the heads of the articles have no links before this
@@ -38,7 +38,7 @@ def linked_records(draw: st.DrawFn) -> tuple[set[Link], ParseRecord, ParseRecord
 
 
 @given(linked_records())
-def test_it_says_what_its_definition_says(given: tuple[set[Link], ParseRecord, ParseRecord]) -> None:
+def test_tree_links_match_their_definition(given: tuple[set[Link], ParseRecord, ParseRecord]) -> None:
     links, source, target = given
 
     def is_above(head: int, word: int, record: ParseRecord) -> bool:

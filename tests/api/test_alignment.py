@@ -14,7 +14,7 @@ PAIRS = [(" ".join(source), " ".join(target)) for source, target, _ in bitext(50
 TEXT = "".join(f"{source}\t{target}\n" for source, target in [*PAIRS, ("", "")]).encode()
 
 
-def test_pairs_are_aligned_as_by_the_command(tmp_path: Path) -> None:
+def test_alignments_equal_those_of_the_command(tmp_path: Path) -> None:
     fitted = in_process("align", "--fit", "--tokenizer", "none", text=TEXT).decode().splitlines()
     found = list(synmt.align([*PAIRS, ("", "")], tokenizer="none", out=tmp_path / "kept"))
     assert list(map(str, found)) == fitted
@@ -26,7 +26,7 @@ def test_pairs_are_aligned_as_by_the_command(tmp_path: Path) -> None:
     assert [str(each) for each in again] == expected[:-1] != fitted[:-1]
 
 
-def test_links_have_scores_as_in_json() -> None:
+def test_scores_equal_those_in_json() -> None:
     written = in_process("align", "--fit", "--format", "jsonl", text=TEXT).decode().splitlines()
     for each, line in zip(synmt.align(PAIRS), written, strict=False):
         expected = json.loads(line)
@@ -34,7 +34,7 @@ def test_links_have_scores_as_in_json() -> None:
         assert round(each.confidence, 6) == expected["confidence"]
 
 
-def test_an_aligner_without_a_folder_is_fitted_at_once() -> None:
+def test_without_a_folder_an_aligner_is_fitted_first() -> None:
     pairs = iter(PAIRS)
     found = synmt.align(pairs)
     assert next(pairs, None) is None

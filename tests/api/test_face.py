@@ -19,7 +19,7 @@ def loaded(program: str) -> list[str]:
     return done.stdout.split()
 
 
-def test_types_are_the_signatures() -> None:
+def test_type_stubs_match_the_signatures() -> None:
     assert STUB.read_text(encoding="utf-8") == stub(), "run python -m tests.api.stub"
 
 
@@ -30,12 +30,12 @@ def test_every_setting_is_a_keyword() -> None:
     assert not [each for each in [*translate.values(), *train.values()] if each.kind is each.VAR_KEYWORD]
 
 
-def test_an_unknown_name_is_none() -> None:
+def test_unknown_names_raise_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'transcribe'"):
         synmt.transcribe  # type: ignore[attr-defined]  # noqa: B018
 
 
-def test_nothing_is_loaded_that_is_not_used() -> None:
+def test_unused_packages_are_not_loaded() -> None:
     assert loaded("import synmt") == []
     assert loaded("import synmt; list(synmt.parse(['He is.'], 'udpipe'))") == ["orjson"]
     assert "torch" not in loaded("import synmt; synmt.score(['He is.'], ['He is.'])")

@@ -162,7 +162,7 @@ def test_all_functions_have_a_case() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_function_changes_nothing_of_the_process(name: str, folder: Path, tmp_path: Path) -> None:
+def test_functions_leave_the_process_unchanged(name: str, folder: Path, tmp_path: Path) -> None:
     said = []
     for call in CASES[name]:
         child = get_context("fork").Process(target=_changes, args=(folder, call, tmp_path / "changes"))
@@ -172,7 +172,7 @@ def test_a_function_changes_nothing_of_the_process(name: str, folder: Path, tmp_
     assert said == [""] * len(said)
 
 
-def test_random_numbers_that_the_caller_draws_on_the_way_stay_drawn() -> None:
+def test_the_callers_random_numbers_are_undisturbed() -> None:
     random.seed(5)
     torch.manual_seed(5)
     expected = [(random.random(), float(torch.rand(()))) for _ in range(21)][-1]

@@ -12,13 +12,13 @@ TEXTS = ["He is my father.", "", "Stop it! She saw the old dogs.", "  two   spac
 
 
 @pytest.mark.parametrize("parser", ["udpipe", "benepar+udpipe"])
-def test_text_is_parsed_as_by_the_command(parser: ParserName) -> None:
+def test_parses_equal_those_of_the_command(parser: ParserName) -> None:
     expected = in_process("parse", "--parser", parser, text="\n".join(TEXTS).encode()).decode()
     found = synmt.parse((f"{text}\n" for text in TEXTS), parser)
     assert [synmt.write_record(record) for record in found] == expected.splitlines()
 
 
-def test_tokens_are_kept() -> None:
+def test_given_tokens_are_not_changed() -> None:
     expected = in_process("parse", "--parser", "udpipe", "--input", "tokens", text=b"The dog 's tail").decode()
     (record,) = synmt.parse([["The", "dog", "'s", "tail"]], "udpipe")
     assert synmt.write_record(record) == expected.strip()
@@ -37,6 +37,6 @@ def test_tokens_are_kept() -> None:
         (lambda: synmt.parse([], "udpip"), ValueError, "parser cannot be 'udpip'"),  # type: ignore[arg-type]
     ],
 )
-def test_what_cannot_be_parsed(wrong: Callable[[], object], kind: type[Exception], cause: str) -> None:
+def test_unparsable_input(wrong: Callable[[], object], kind: type[Exception], cause: str) -> None:
     with pytest.raises(kind, match=cause):
         list(wrong())  # type: ignore[call-overload]

@@ -9,7 +9,7 @@ SOURCE = '{"tokens":["He","is","here"],"heads":[3,3,0],"deprels":["nsubj","cop",
 PAIRS = [(SOURCE, "Er ist hier", "0-0 1-1 2-2"), (SOURCE, "Hier ist er", "0-2 1-1 2-0"), ("", "", "")]
 
 
-def test_trees_are_projected_as_by_the_command() -> None:
+def test_projected_trees_equal_those_of_the_command() -> None:
     text = "".join("\t".join(pair) + "\n" for pair in PAIRS).encode()
     for options, settings in (([], {}), (["--method", "direct"], {"method": "direct"}), (["--fit"], {"fit": True})):
         expected = in_process("project", "--target-language", "de", *options, text=text).decode().splitlines()

@@ -18,7 +18,7 @@ REFERENCES = [
 
 
 @pytest.mark.parametrize("references", [REFERENCES, REFERENCES[1:]])
-def test_translations_have_the_scores_of_sacrebleu(references: list[list[str]]) -> None:
+def test_scores_equal_those_of_sacrebleu(references: list[list[str]]) -> None:
     found = synmt.score(HYPOTHESES, *references, metrics=["bleu", "chrf++", "ter"], tokenize="intl")
     metrics = BLEU(tokenize="intl"), CHRF(word_order=2), TER()
     for score, metric in zip(found, metrics, strict=True):
@@ -26,12 +26,12 @@ def test_translations_have_the_scores_of_sacrebleu(references: list[list[str]]) 
         assert score.signature == str(metric.get_signature())
 
 
-def test_iterators_and_ends_of_lines_are_taken() -> None:
+def test_iterators_and_line_ends_are_accepted() -> None:
     (bleu,) = synmt.score((f"{each}\n" for each in HYPOTHESES), iter(REFERENCES[0]), metrics="bleu")
     assert bleu.score == pytest.approx(100)
 
 
-def test_words_are_taken_in_place_of_text() -> None:
+def test_words_are_accepted_instead_of_text() -> None:
     words = [each.split() for each in HYPOTHESES]
     assert synmt.score(words, *REFERENCES) == synmt.score(HYPOTHESES, *REFERENCES)
 
@@ -44,7 +44,7 @@ def test_links_and_parses_are_scored() -> None:
     assert [each.score for each in synmt.score([record, other], [record, record], metrics=["uas"])] == [50]
 
 
-def test_significance_is_that_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_significance_equals_that_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     systems = {"one": HYPOTHESES, "other": REFERENCES[1]}
     found = synmt.significance(systems, REFERENCES[0], metrics="bleu,chrf", resamples=1000, seed=3)
@@ -60,7 +60,7 @@ def test_significance_is_that_of_the_command(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("wrong", "kind", "cause"),
     [
-        (lambda: synmt.score(["a"], ["a", "b"]), synmt.BadInput, "^hypotheses: 1 lines, references: 2 lines$"),
+        (lambda: synmt.score(["a"], ["a", "b"]), synmt.BadInput, "^hypotheses: 1 line, references: 2 lines$"),
         (lambda: synmt.score([], []), synmt.BadInput, "^no lines to score$"),
         (lambda: synmt.score(["1-x"], ["0-0"], metrics="aer"), synmt.BadInput, "^hypotheses:1: "),
         (lambda: synmt.score("a", ["a"]), TypeError, "not a single str"),

@@ -30,7 +30,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return path
 
 
-def test_records_and_their_lines_are_translated_as_by_the_command(folder: Path) -> None:
+def test_translations_of_records_and_lines_equal_those_of_the_command(folder: Path) -> None:
     options: dict[str, Any] = {"beam": 3, "alpha": 1.0, "length_penalty": "plain", "max_length_offset": 5}
     words = ["--beam", 3, "--alpha", 1.0, "--length-penalty", "plain", "--max-length-offset", 5]
     expected = list(map(json.loads, by_command(folder, *words, "--format", "jsonl")))
@@ -47,7 +47,7 @@ def test_several_searches_of_one_model(folder: Path) -> None:
         assert [[each.fields() for each in best] for best in found] == [json.loads(line)["n_best"] for line in expected]
 
 
-def test_log_probabilities_are_those_of_the_command(tmp_path: Path) -> None:
+def test_log_probabilities_equal_those_of_the_command(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", "mask").path
     pairs: list[Pair] = [(RECORDS[0], "er ist"), ("", ""), (RECORDS[2], "mein\tVater")]
     lines = [f"{LINES[0]}\ter ist", "", f"{LINES[2]}\tmein Vater"]
@@ -57,7 +57,7 @@ def test_log_probabilities_are_those_of_the_command(tmp_path: Path) -> None:
     assert found[1] == ForcedTarget()
 
 
-def test_words_that_depend_on_no_tree_are_what_they_are(tmp_path: Path) -> None:
+def test_word_scores_of_treeless_models_are_exact(tmp_path: Path) -> None:
     pairs: list[Pair] = [("He is", tiny.target_records()[0]), ("", ""), ("He is my father", tiny.target_records()[3])]
     model = synmt.Model.load(write_model(tmp_path / "tags", "sequence", "tags").path)
     expected = [each.total(of_arcs=False) for each in model.log_probabilities(pairs)]
@@ -66,7 +66,7 @@ def test_words_that_depend_on_no_tree_are_what_they_are(tmp_path: Path) -> None:
     assert found == pytest.approx(expected, abs=1e-5) and found[0] < 0
 
 
-def test_words_over_several_trees_are_those_of_the_command(tmp_path: Path) -> None:
+def test_word_scores_over_several_trees_equal_those_of_the_command(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", "sequence", "compose").path
     pairs: list[Pair] = [(RECORDS[0], "er ist"), ("", ""), (RECORDS[2], "mein Vater")]
     lines = [f"{LINES[0]}\ter ist", "", f"{LINES[2]}\tmein Vater"]
@@ -76,7 +76,7 @@ def test_words_over_several_trees_are_those_of_the_command(tmp_path: Path) -> No
     assert [found[0].total(), found[2].total()] == pytest.approx([float(first), float(last)], abs=1e-5)
 
 
-def test_models_translate_together(tmp_path: Path) -> None:
+def test_an_ensemble_translates(tmp_path: Path) -> None:
     paths = tmp_path / "a", tmp_path / "b"
     for path, system in zip(paths, ("mask", "sequence"), strict=True):
         write_model(path, system)

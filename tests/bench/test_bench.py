@@ -49,7 +49,7 @@ def test_random_sentences_have_both_trees() -> None:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_every_system_is_worth_the_words_of_its_translations(bench: Bench, system: str) -> None:
+def test_all_systems_are_credited_with_the_same_words(bench: Bench, system: str) -> None:
     corpus = bench.corpus(system)
     assert sum(bench.words(corpus)) == sum(len(words) + 1 for words in bench.sentences.targets)
     assert bench.training(system, corpus, bench.words(corpus))() >= 0
@@ -60,7 +60,7 @@ def test_mask_align_and_its_peer_do_the_same_work(bench: Bench) -> None:
     assert ours() == others() > 0
 
 
-def test_the_bare_loop_reads_what_sequence_reads(bench: Bench) -> None:
+def test_the_bare_loop_reads_the_input_of_sequence(bench: Bench) -> None:
     corpus = bench.corpus("sequence")
     assert bench.bare(corpus)() == bench.training("sequence", corpus, bench.words(corpus))()
 
@@ -93,7 +93,7 @@ def test_searches_find_a_translation_of_each_sentence() -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), [(7, 1), (12, 5), (3, 30)])
-def test_operations_are_those_that_pytorch_counts(source: int, target: int) -> None:
+def test_operations_equal_those_counted_by_pytorch(source: int, target: int) -> None:
     """With full attention, which also computes positions that causality hides."""
     sentences = random_sentences(1, length=source)
     sentences.targets[0] = sentences.targets[0][:1] * (target - 1)  # the end of sentence is one more
@@ -128,19 +128,19 @@ def test_fake_tensors_take_the_memory_of_real_ones() -> None:
     assert faked.bytes == pytest.approx(real, rel=0.05)
 
 
-def test_a_commands_memory_is_its_own(tmp_path: Path) -> None:
+def test_measured_memory_is_that_of_the_command(tmp_path: Path) -> None:
     """The measurement does not include the memory of this process, which has loaded PyTorch."""
     used = usage_of(["--version"], tmp_path)
     assert 5 < used.memory < 60
     assert 0 < used.seconds < 5
 
 
-def test_what_a_command_prints_is_kept(tmp_path: Path) -> None:
+def test_output_of_a_command_is_saved(tmp_path: Path) -> None:
     usage_of(["-c", "print(7)"], tmp_path, tmp_path / "printed", program=())
     assert (tmp_path / "printed").read_text() == "7\n"
 
 
-def test_aligners_are_compared_on_links_of_the_last_pairs(tmp_path: Path) -> None:
+def test_aligners_are_compared_on_gold_links_of_the_last_pairs(tmp_path: Path) -> None:
     bitext = Linked("two pairs of three", ["a\tb", "a b\tc d", "e\tf"], ["0-1 1-0", "0-0"], ("en", "en"))
     (tmp_path / "links").write_text("0-5\n0-1 1-1\n0-0\n")
     assert bitext.error_rate(tmp_path / "links") == pytest.approx(100 / 3)
@@ -159,7 +159,7 @@ def test_noise_changes_some_words() -> None:
     assert 0 < sum(each == pairs[0] for each in found) < 150
 
 
-def test_ratios_are_of_pairs() -> None:
+def test_ratios_are_between_paired_rates() -> None:
     now = iter(range(100))
     found = compare("a / b", "things", lambda: 6, lambda: 2, 3, clock=lambda: float(next(now)))
     assert (found.rate, found.other_rate, found.ratio, found.lowest, found.highest) == (6, 2, 3, 3, 3)

@@ -4,13 +4,13 @@ from synmt.challenge.object_verb_subject import TransitiveClause, clauses
 from synmt.trees.record import check_heads
 
 
-def test_there_are_36_27_and_36() -> None:
+def test_set_sizes_are_36_27_and_36() -> None:
     made = list(clauses())
     assert Counter(clause.marked for clause in made) == {"object": 36, "subject": 27, "both": 36}
     assert len({clause.record().text for clause in made}) == 99
 
 
-def test_the_paper_s_sentences_are_among_them() -> None:
+def test_the_examples_of_the_paper_are_included() -> None:
     texts = {clause.record().text: clause.record(subject_first=True).text for clause in clauses()}
     assert texts["Den Ball bringt der Hund"] == "Der Hund bringt den Ball"
     assert texts["Das Pferd drängt der Hund"] == "Der Hund drängt das Pferd"
@@ -26,7 +26,7 @@ def role(clause: TransitiveClause, deprel: str, subject_first: bool) -> list[str
     return [record.tokens[noun - 1].lower(), record.tokens[noun], record.feats[noun].split("|")[0]]
 
 
-def test_both_orders_say_who_does_what() -> None:
+def test_both_orders_mark_subject_and_object() -> None:
     for clause in clauses():
         for subject_first in (False, True):
             record = clause.record(subject_first)

@@ -88,7 +88,7 @@ def tagged(draw: st.DrawFn) -> ParseRecord:
 
 @settings(max_examples=60)
 @given(record=tagged(), clauses=st.lists(CLAUSES, min_size=1, max_size=3), without=st.lists(CLAUSES, max_size=2))
-def test_matches_are_those_that_a_look_at_all_words_finds(
+def test_matches_equal_those_of_an_exhaustive_search(
     record: ParseRecord, clauses: list[Clause], without: list[Clause]
 ) -> None:
     different = [[each for each in of if len(each) < 3 or each[1] != each[2]] for of in (clauses, without)]
@@ -117,12 +117,12 @@ def test_matches_are_those_that_a_look_at_all_words_finds(
         ("1 -> V", "expected the name of a node"),
     ],
 )
-def test_what_is_no_pattern_is_refused_with_the_place(text: str, cause: str) -> None:
+def test_a_bad_pattern_is_refused_with_the_place(text: str, cause: str) -> None:
     with pytest.raises(PatternError, match=cause):
         read_pattern(text)
 
 
-def test_columns_that_a_pattern_needs_must_be_there() -> None:
+def test_columns_that_a_pattern_needs_must_exist() -> None:
     record = ParseRecord(tokens=["a", "b"], heads=[0, 1], deprels=["root", "obj"])
     assert occurrences(record, Query(pattern="A -[obj]-> B")) == [(1, 2)]
     for pattern, column in (("A [lemma=x]", "lemmas"), ("A -> B without { A [xpos=x] }", "xpos")):

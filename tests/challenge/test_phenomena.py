@@ -45,7 +45,7 @@ def occurrences(record: ParseRecord, phenomenon: Phenomenon, min_distance: int) 
     ("name", "record", "found", "distance"),
     [("particle", PUT_OUT, (5, 2), 3), ("reflexive", RICHTET, (3, 6), 3), ("preposition-stranding", BLAME, (5, 3), 2)],
 )
-def test_a_word_is_found_up_to_its_distance(
+def test_words_are_found_up_to_their_distance(
     name: str, record: ParseRecord, found: tuple[int, int], distance: int
 ) -> None:
     for minimum in range(5):
@@ -53,7 +53,7 @@ def test_a_word_is_found_up_to_its_distance(
         assert occurrences(record, PHENOMENA[name], minimum) == expected
 
 
-def test_what_is_near_or_something_else_is_not_found() -> None:
+def test_near_words_and_other_phenomena_are_not_found() -> None:
     give_up = ParseRecord(tokens=["give", "up"], upos=["VERB", "ADP"], heads=[0, 1], deprels=["root", "compound:prt"])
     assert occurrences(give_up, PHENOMENA["particle"], 1) == []
     assert occurrences(give_up, PHENOMENA["particle"], 0) == [(2, 1)]
@@ -67,7 +67,7 @@ def test_what_is_near_or_something_else_is_not_found() -> None:
     assert occurrences(not_reflexive, PHENOMENA["reflexive"], 0) == []
 
 
-def test_a_root_is_as_far_as_its_position() -> None:
+def test_the_distance_of_a_root_is_its_position() -> None:
     """This agrees with the published sets, which contain `And ourselves , with …`."""
     record = ParseRecord(tokens=["And", "ourselves"], feats=["_", "Reflex=Yes"], heads=[2, 0], deprels=["cc", "root"])
     assert occurrences(record, PHENOMENA["reflexive"], 1) == [(2, 0)]
@@ -76,7 +76,7 @@ def test_a_root_is_as_far_as_its_position() -> None:
     assert occurrences(alone, PHENOMENA["reflexive"], 1) == []
 
 
-def test_a_sentence_without_its_parse_is_refused_and_an_empty_one_is_not() -> None:
+def test_unparsed_sentences_are_refused_and_empty_ones_are_not() -> None:
     with pytest.raises(RecordError, match="record has no heads"):
         occurrences(ParseRecord(tokens=["a"]), PHENOMENA["particle"], 1)
     assert words_of_query(ParseRecord(tokens=["a"]), Query(WordQuery(word="A"))) == [(1, 0)]
@@ -86,7 +86,7 @@ def test_a_sentence_without_its_parse_is_refused_and_an_empty_one_is_not() -> No
     assert occurrences(ParseRecord(), PHENOMENA["particle"], 0) == []
 
 
-def test_stars_stand_at_the_words_and_their_heads() -> None:
+def test_stars_mark_words_and_their_heads() -> None:
     assert marked(PUT_OUT, [(5, 2)]) == "John *put* the coals *out*"
 
 
@@ -109,13 +109,13 @@ def extracted(name: str, phenomenon: str) -> list[str]:
 
 @pytest.mark.skipif(not PUBLISHED.exists(), reason="needs the published sets")
 @pytest.mark.parametrize("name", SETS)
-def test_the_published_ids_come_back(name: str) -> None:
+def test_the_published_ids_are_reproduced(name: str) -> None:
     assert extracted(name, name.partition("_")[2].replace("_", "-")) == published_ids(name)
 
 
 @pytest.mark.skipif(not PUBLISHED.exists(), reason="needs the published sets")
 @pytest.mark.parametrize(("first", "second"), [pair for pair in permutations(SETS, 2) if pair[0][:2] == pair[1][:2]])
-def test_a_set_within_another_is_what_they_share(first: str, second: str) -> None:
+def test_intersections_match_the_published_ids(first: str, second: str) -> None:
     found = extracted(first, second.partition("_")[2].replace("_", "-"))
     shared = set(published_ids(first)) & set(published_ids(second))
     assert found == [name for name in published_ids(first) if name in shared]

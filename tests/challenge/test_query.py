@@ -20,7 +20,7 @@ MOST = 9  # positions
     direction=st.sampled_from([None, "before", "after"]),
     data=st.data(),
 )
-def test_words_are_those_that_a_plain_look_finds(
+def test_matches_equal_those_of_a_plain_check(
     record: ParseRecord, distance: int, direction: str | None, data: st.DataObject
 ) -> None:
     relation = data.draw(st.sampled_from([None, *record.deprels]))
@@ -41,7 +41,7 @@ def test_words_are_those_that_a_plain_look_finds(
         assert occurrences(record, query) == expected
 
 
-def test_patterns_know_stars_marks_and_no_case() -> None:
+def test_patterns_have_wildcards_and_ignore_case() -> None:
     record = ParseRecord(tokens=["Der", "Hunde"], upos=["DET", "NOUN"], feats=["Case=Nom|Gender=Masc", "_"])
 
     def found(**patterns: object) -> list[int]:
@@ -52,7 +52,7 @@ def test_patterns_know_stars_marks_and_no_case() -> None:
     assert found(feature=("case=*", "gender=masc")) == [1] and found(upos="*") == [1, 2]
 
 
-def test_links_lead_to_what_a_word_is_translated_by() -> None:
+def test_links_lead_to_the_translation_of_a_word() -> None:
     source = ParseRecord(tokens=["he", "gave", "it", "up"], upos=["PRON", "VERB", "PRON", "ADP"])
     beside = LinkedTranslation(
         ParseRecord(tokens=["gab", "er", "auf"], upos=["VERB", "PRON", "ADP"]), frozenset({(0, 1), (1, 0), (3, 2)})
@@ -68,7 +68,7 @@ SOURCE = '{"tokens": ["he", "left"], "upos": ["PRON", "VERB"], "heads": [2, 0], 
 TARGET = "1\tfort\t_\tADV\t_\t_\t2\tadvmod\t_\t_\n2\ter\t_\tPRON\t_\t_\t0\troot\t_\t_\n\n"
 
 
-def test_a_query_from_either_side(tmp_path: Path) -> None:
+def test_queries_work_from_either_side(tmp_path: Path) -> None:
     for name, text in (("en", 2 * SOURCE), ("de", 2 * TARGET), ("links", "0-1 1-0\n1-0\n")):
         (tmp_path / name).write_text(text)
     find = "synmt challenge query --links links"
@@ -85,6 +85,6 @@ def test_a_query_from_either_side(tmp_path: Path) -> None:
     assert done.stderr == "synmt challenge: links:1: link 5-0 for 2 source and 2 target words\n"
 
 
-def test_a_query_asks_for_something() -> None:
+def test_a_query_needs_a_condition() -> None:
     for arguments in ([], ["--links", "x"], ["--word", "a", "--linked-word", "b"], ["--word", "a", "--links", "x"]):
         assert is_wrong_usage(synmt("challenge", "query", *arguments), "synmt challenge: ")

@@ -40,7 +40,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, align("--fit", "--method", "mask-align", "--tokenizer", "none", *TINY, "--out", str(folder))
 
 
-def test_a_bitext_is_aligned_by_what_is_fitted_to_it_line_by_line(fitted: tuple[Path, str]) -> None:
+def test_a_bitext_is_aligned_line_by_line(fitted: tuple[Path, str]) -> None:
     model, links = fitted
     done = synmt("align", model, text=TEXT, cold=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, links, "")
@@ -50,7 +50,7 @@ def test_a_bitext_is_aligned_by_what_is_fitted_to_it_line_by_line(fitted: tuple[
         assert all(i < sizes[0] and j < sizes[1] for i, j in read_links(found).possible)
 
 
-def test_links_by_posteriors_are_of_models_that_predict_words(fitted: tuple[Path, str], tmp_path: Path) -> None:
+def test_posteriors_need_models_that_predict_words(fitted: tuple[Path, str], tmp_path: Path) -> None:
     model, links = fitted
     found = align(model, "--links-by", "posterior", "--threshold", "0.01", text=TEXT)
     assert found != links and found == align(model, "--links-by", "posterior", "--threshold", "0.01", text=TEXT)
@@ -67,7 +67,7 @@ def test_links_by_posteriors_are_of_models_that_predict_words(fitted: tuple[Path
             align("--fit", *others, "--links-by", "posterior", text="no pairs")
 
 
-def test_any_order_between_empty_and_one_sided_lines(fitted: tuple[Path, str]) -> None:
+def test_empty_and_one_sided_lines_may_be_anywhere(fitted: tuple[Path, str]) -> None:
     model, links = fitted
     mixed = [line for each in reversed(LINES) for line in (each, "", "\tx", "x\t", " ")]
     expected = [line for each in reversed(links.splitlines()) for line in (each, "", "", "", "")]
@@ -95,7 +95,7 @@ def test_formats_agree(fitted: tuple[Path, str]) -> None:
     assert [float(line.split("\t")[1]) for line in scored] == [each["confidence"] for each in records]
 
 
-def test_several_processes_write_the_same(fitted: tuple[Path, str], tmp_path: Path) -> None:
+def test_several_processes_write_the_same_links(fitted: tuple[Path, str], tmp_path: Path) -> None:
     """Scores are the same, too. An interrupt ends all processes."""
     command, text = [fitted[0], "--format", "jsonl", "--scores"], TEXT * 5 + "\n" + TEXT
     one, two = (align(*command, "--lexicon", tmp_path / name, "--jobs", name, text=text) for name in "12")
@@ -118,7 +118,7 @@ def test_several_processes_write_the_same(fitted: tuple[Path, str], tmp_path: Pa
             align(*others, "--jobs", "2")
 
 
-def test_a_temperature_changes_scores_and_no_links(fitted: tuple[Path, str]) -> None:
+def test_temperature_changes_scores_but_not_links(fitted: tuple[Path, str]) -> None:
     command = [fitted[0], "--format", "jsonl", "--scores"]
     as_they_are, tempered = ([json.loads(line) for line in align(*command, *more).splitlines()] for more in
                              ([], ["--temperature", "2"]))  # fmt: skip
@@ -143,7 +143,7 @@ def test_hidden_markov_models_write_probabilities() -> None:
     assert own == asked != plain
 
 
-def test_json_lines_hold_chunks_and_phrases(tmp_path: Path) -> None:
+def test_json_lines_contain_chunks_and_phrases(tmp_path: Path) -> None:
     (tmp_path / "links").write_text("0-0 1-2 4-2 2-3 3-1\n\n")
     text = "er nimmt es gern an\the gladly accepts it\n\n"
     whole, empty = align("--links-from", tmp_path / "links", "--format", "jsonl", "--phrases", text=text).splitlines()
@@ -154,7 +154,7 @@ def test_json_lines_hold_chunks_and_phrases(tmp_path: Path) -> None:
         align("--links-from", tmp_path / "links", "--phrases", text=text)
 
 
-def test_methods_share_translation_models_which_translate(tmp_path: Path) -> None:
+def test_methods_share_translation_models_that_translate(tmp_path: Path) -> None:
     fit = ["--fit", "--tokenizer", "none", *TINY]
     align(*fit, "--method", "naive-att", "--out", tmp_path / "naive")
     links = align(*fit[:3], "--method", "shift-att", "--models", tmp_path / "naive", "--out", tmp_path / "shift")
@@ -174,7 +174,7 @@ def test_methods_share_translation_models_which_translate(tmp_path: Path) -> Non
         align(tmp_path / "shift" / "forward")
 
 
-def test_json_lines_hold_all_scores_and_predictions(fitted: tuple[Path, str]) -> None:
+def test_json_lines_contain_all_scores_and_predictions(fitted: tuple[Path, str]) -> None:
     lines = align(fitted[0], "--format", "jsonl", "--scores", "--predictions", "--threshold", "0.5").splitlines()
     for each in map(json.loads, lines):
         assert [len(row) for row in each["scores"]] == [len(each["target"])] * len(each["source"])
@@ -195,7 +195,7 @@ def test_thresholds_and_symmetrizations_are_nested(fitted: tuple[Path, str]) -> 
         assert all(few <= many for few, many in zip(less, more, strict=True)) and less != more
 
 
-def test_many_pairs_without_links_are_said(fitted: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_pairs_without_links_are_reported(fitted: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
     align(fitted[0], "--symmetrize", "grow-diag")
     assert capsys.readouterr().err == ""
     assert align(fitted[0], "--threshold", "1").strip() == ""
@@ -255,7 +255,7 @@ HARD = [
 ]
 
 
-def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_difficult_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
     lines = align(fitted[0], "--on-error", "blank", text=b"\n".join(HARD) + b"\n").split("\n")
     assert capsys.readouterr().err == "synmt align: 4 bad lines left empty\n"
     assert len(lines) == len(HARD) + 1
@@ -299,12 +299,12 @@ def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest
         ([*("--links-from", "a") * 3, "--symmetrize", "union"], "three or more files of links vote"),
     ],
 )
-def test_wrong_requests_are_one_error(arguments: list[str], cause: str) -> None:
+def test_wrong_requests_give_one_error(arguments: list[str], cause: str) -> None:
     with pytest.raises((BadInput, WrongUsage), match=cause):
         align(*arguments)
 
 
-def test_trees_add_links_to_those_of_any_aligner(tmp_path: Path) -> None:
+def test_trees_add_links_to_any_aligner(tmp_path: Path) -> None:
     tmp_path.joinpath("links").write_text("0-0\n\n\n")
     links_from: list[str | Path] = ["--links-from", tmp_path / "links", "--tokenizer", "none"]
     german = '{"tokens": ["er", "kommt"], "heads": [2, 0], "upos": ["PRON", "VERB"]}'
@@ -316,13 +316,13 @@ def test_trees_add_links_to_those_of_any_aligner(tmp_path: Path) -> None:
         align(*links_from, "--tree-links", text='{"tokens": ["er"]}\t{"tokens": ["he"]}\n' * 3)
 
 
-def test_errors_are_one_line() -> None:
+def test_errors_take_one_line() -> None:
     assert is_wrong_usage(synmt("align"), "synmt align: give a file of pairs, a MODEL folder, --fit or --links-from")
     with pytest.raises(BadInput, match="no sentence pairs to learn from"):
         align("--fit", text="\n\tx\n")
 
 
-def test_a_stream_without_end_is_aligned_as_it_comes(fitted: tuple[Path, str], tmp_path: Path) -> None:
+def test_an_endless_stream_is_aligned_as_it_arrives(fitted: tuple[Path, str], tmp_path: Path) -> None:
     """When the reader closes the pipe, the command ends quietly."""
     command = f"yes $'s1\\tt1' | synmt align {fitted[0]} | head -n 1500 | sort -u | wc -l; echo ${{PIPESTATUS[1]}}"
     done = shell(command, tmp_path)
@@ -355,10 +355,10 @@ A3 = (
         ),
     ],
 )
-def test_links_of_other_words_are_refused_before_any_output(
+def test_links_between_other_words_are_refused_before_any_output(
     links: str, text: str, options: list[str], cause: str, tmp_path: Path
 ) -> None:
-    """If both are files, they are refused before any output, else at the line; before fitting, even before parsing."""
+    """If pairs and links are files, they are checked before any output, parsing or fitting; otherwise, line by line."""
     (tmp_path / "links").write_text(links)
     (tmp_path / "pairs").write_text(text)
     command = f"synmt align --links-from links {' '.join(options)}"
@@ -371,7 +371,7 @@ def test_links_of_other_words_are_refused_before_any_output(
         assert is_one_line_of_error(shell(f"{guided} pairs", tmp_path), f"synmt align: {cause}")
 
 
-def test_words_of_a_parser_are_counted_without_parsing(tmp_path: Path) -> None:
+def test_parser_words_are_counted_without_parsing(tmp_path: Path) -> None:
     """UDPipe finds `can not`, and Moses one word."""
     (tmp_path / "links").write_text("0-4\n")
     (tmp_path / "pairs").write_text("Er geht.\tHe cannot go.\n")
@@ -380,7 +380,7 @@ def test_words_of_a_parser_are_counted_without_parsing(tmp_path: Path) -> None:
     assert is_one_line_of_error(shell("synmt align --links-from links pairs", tmp_path), "3 source and 4 target words")
 
 
-def test_text_that_is_tokenized_already_is_said(tmp_path: Path) -> None:
+def test_tokenized_text_is_reported(tmp_path: Path) -> None:
     (tmp_path / "links").write_text("0-0\n")
     for text, said in (("Er geht , oder ?\tHe goes .\n", "source target"), (RAW, "")):
         (tmp_path / "pairs").write_text(text)
@@ -390,7 +390,7 @@ def test_text_that_is_tokenized_already_is_said(tmp_path: Path) -> None:
         assert shell("synmt align --links-from links --tokenizer none pairs", tmp_path).stderr == ""
 
 
-def test_links_that_seem_to_count_from_one_are_said(tmp_path: Path) -> None:
+def test_links_that_seem_to_count_from_1_are_reported(tmp_path: Path) -> None:
     (tmp_path / "pairs").write_text("a b c\td e f\n" * 30)
     for links, said in (("1-1 2-2\n" * 30, True), ("1-1\n" * 29 + "0-1\n", False), ("1-1\n" * 5 + "\n" * 25, False)):
         (tmp_path / "links").write_text(links)
@@ -399,7 +399,7 @@ def test_links_that_seem_to_count_from_one_are_said(tmp_path: Path) -> None:
         assert ("links has no link to a word 0, so it seems to count words from 1" in done.stderr) == said
 
 
-def test_text_without_an_aligner_is_fitted_to(tmp_path: Path) -> None:
+def test_without_an_aligner_one_is_fitted(tmp_path: Path) -> None:
     """A file of pairs, two parallel files or standard input give the same links as with --fit. Suffixes name the
     languages."""
     pairs, sides = tmp_path / "pairs.tsv", (tmp_path / "train.de", tmp_path / "train.en")
@@ -423,12 +423,12 @@ def test_text_without_an_aligner_is_fitted_to(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match="--jobs has no effect with --fit"):
         links_of(pairs, "--jobs", "2")
     (tmp_path / "short.en").write_text("one\n")
-    with pytest.raises(BadInput, match=rf"train\.de: {len(LINES)} lines, .*short\.en: 1 lines"):
+    with pytest.raises(BadInput, match=rf"train\.de: {len(LINES)} lines, .*short\.en: 1 line"):
         links_of(*quick, sides[0], tmp_path / "short.en")
 
 
 @pytest.mark.parametrize("letter", LETTERS)
-def test_option_letters_of_other_aligners_name_ours(letter: str) -> None:
+def test_option_letters_of_other_aligners_suggest_ours(letter: str) -> None:
     command = commands()["align"]
     with pytest.raises(WrongUsage, match=f"^unknown option {letter}; ") as refused:
         align(letter, "x")

@@ -21,7 +21,7 @@ HELP = sentence("help VERB _ 0 root", "you PRON _ 3 nsubj", "yourself PRON Refle
 CORPUS = PUT_OUT + GIVE_UP + HELP + PUT_OUT
 
 
-def test_numbers_ids_and_marked_sentences() -> None:
+def test_numbers_ids_and_starred_sentences() -> None:
     assert synmt("challenge", "particle", text=CORPUS).stdout == "1\n4\n"
     assert synmt("challenge", "particle", "--min-distance", "0", text=CORPUS).stdout == "1\n2\n4\n"
     assert synmt("challenge", "particle", "--min-distance", "2", text=CORPUS).stdout == ""
@@ -30,7 +30,7 @@ def test_numbers_ids_and_marked_sentences() -> None:
     assert synmt("challenge", "particle", "--format", "marked", text=PUT_OUT).stdout == "*put* it *out*\n"
 
 
-def test_records_give_what_conllu_gives(tmp_path: Path) -> None:
+def test_records_and_conllu_give_the_same(tmp_path: Path) -> None:
     (tmp_path / "in.conllu").write_text(CORPUS)
     assert shell("synmt parse --input conllu in.conllu > in.jsonl", tmp_path).returncode == 0
     for arguments in ("particle", "reflexive", "preposition-stranding", "particle --format ids"):
@@ -39,7 +39,7 @@ def test_records_give_what_conllu_gives(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_lines_of_files_beside_the_corpus(tmp_path: Path) -> None:
+def test_lines_of_parallel_files(tmp_path: Path) -> None:
     (tmp_path / "in.conllu").write_text(CORPUS)
     for name in ("en", "de"):
         (tmp_path / name).write_text("".join(f"{name}{number}\n" for number in range(1, 5)))
@@ -70,7 +70,7 @@ def test_empty_records_count_as_lines() -> None:
         ("particle missing", "", ["missing: No such file"]),
     ],
 )
-def test_bad_input_is_one_line(arguments: str, text: str, parts: list[str]) -> None:
+def test_bad_input_gives_one_line(arguments: str, text: str, parts: list[str]) -> None:
     assert is_one_line_of_error(synmt("challenge", *arguments.split(), text=text), "synmt challenge: ", *parts)
 
 
@@ -80,7 +80,7 @@ def test_standard_input_is_read_once(arguments: str) -> None:
     assert is_wrong_usage(done, "synmt challenge: standard input can be read only once")
 
 
-def test_bad_sentences_can_be_left_out() -> None:
+def test_bad_sentences_can_be_skipped() -> None:
     bad = sentence("a X _ 2 x")
     text = (PUT_OUT + bad + PUT_OUT).encode() + b"\xff\n"
     done = synmt("challenge", "particle", "--on-error", "blank", text=text)
@@ -100,7 +100,7 @@ def test_reordering(tmp_path: Path) -> None:
     (tmp_path / "links").write_text("0-2\n9-0\n\n")
     assert is_one_line_of_error(synmt(*run), "links:2: link 9-0 for 3 source and 2 target words")
     (tmp_path / "links").write_text("0-2\n")
-    assert is_one_line_of_error(synmt(*run), "en: 3 lines", "links: 1 lines")
+    assert is_one_line_of_error(synmt(*run), "en: 3 lines", "links: 1 line")
 
 
 def test_object_verb_subject() -> None:

@@ -25,7 +25,7 @@ def read(text: str) -> BibliographyData:
 
 
 @pytest.mark.parametrize("name", OFFERED)
-def test_all_that_has_a_name_has_papers(name: str) -> None:
+def test_everything_with_a_name_has_papers(name: str) -> None:
     for each in OFFERED[name]:
         assert entries(cited(OFFERED[name], [each])), each
 
@@ -45,7 +45,7 @@ def test_all_papers_are_bibtex_and_cited() -> None:
     assert used.union(*CITES.values()) | {"synmt"} == set(papers())
 
 
-def test_the_entry_of_synmt_is_that_of_readme() -> None:
+def test_readme_has_the_entry_of_synmt() -> None:
     assert papers()["synmt"] in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -66,7 +66,7 @@ def test_unknown_names_are_wrong_usage(option: str) -> None:
     assert done.returncode == 2 and "'nonesuch' is not one of " in done.stderr
 
 
-def test_an_entry_of_another_package_stays_as_it_is() -> None:
+def test_entries_of_other_packages_stay_unchanged() -> None:
     own = "@misc{a,\n  title = {A}\n}"
     assert entries([own, "post2018call", f"\n{own}\n"]) == [own, papers()["post2018call"]]
     with pytest.raises(ValueError, match="no paper with the key 'gone'"):

@@ -33,7 +33,7 @@ def rendered(source: str) -> str:
 
 
 @needs_man
-def test_a_man_page_says_what_help_says() -> None:
+def test_man_pages_match_the_help() -> None:
     for context in with_those_below(root(terminal_width=1000)):
         context.max_content_width = 1000
         if context.info_name in ("train", "significance", "challenge", "run"):
@@ -48,7 +48,7 @@ def test_a_man_page_says_what_help_says() -> None:
 @needs_man
 @settings(max_examples=10)
 @given(st.lists(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1), min_size=1, max_size=50))
-def test_what_is_escaped_means_itself(texts: list[str]) -> None:
+def test_escaped_characters_are_printed_literally(texts: list[str]) -> None:
     paragraphs = "".join(f".PP\n{escaped(text)}\n" for text in texts)
     shown = rendered(f'.TH X 1 "" ""\n.nh\n.ad l\n.SH A\n{paragraphs}')
     assert [line.strip() for line in shown.splitlines() if line.startswith("  ")] == texts
@@ -61,13 +61,13 @@ def test_every_command_has_a_man_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("script", [name for name in SCRIPTS if name != "bench"])  # its -h needs all libraries
-def test_a_script_explains_itself(script: str) -> None:
+def test_scripts_have_help(script: str) -> None:
     done = subprocess.run([BIN / script, "-h"], capture_output=True, text=True)
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
     assert f"bin/{script}" in done.stdout and all(len(line) < TERMINAL for line in lines)
 
 
-def test_a_script_without_arguments_is_wrong_usage() -> None:
+def test_scripts_without_arguments_are_wrong_usage() -> None:
     done = subprocess.run([BIN / "train-parsers", "trees"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, "train-parsers: too few arguments (train-parsers -h)\n")

@@ -82,15 +82,15 @@ def test_alignments_and_curves() -> None:
         ("attention pascal in.jsonl --show strengths", "the model has no masks"),
         ("attention pascal in.jsonl --sentence 4", "in.jsonl: has no line 4, only 3 lines"),
         ("attention pascal in.jsonl --sentence 2", "in.jsonl:2: no sentence"),
-        ("attention pascal in.jsonl --head 3", "no head 3 in layer 1: the model has 2 layers with 2 heads each"),
-        ("attention pascal in.jsonl --layer 9", "no head 1 in layer 9: the model has 2 layers with 2 heads each"),
+        ("attention pascal in.jsonl --head 3", "no head 3 in layer 1: the model has 2 layers of 2 heads"),
+        ("attention pascal in.jsonl --layer 9", "no head 1 in layer 9: the model has 2 layers of 2 heads"),
         ("alignment links", "links:1: no file has words"),
         ("alignment aligned.jsonl --sentence 2", "aligned.jsonl:2: no words in source or target"),
         ("curves links", "links:2: not a row of the log of a training run"),
         ("curves .", "log.tsv: No such file"),
     ],
 )
-def test_bad_input_is_one_cause(arguments: str, cause: str) -> None:
+def test_bad_input_gives_one_cause(arguments: str, cause: str) -> None:
     with pytest.raises(BadInput) as caught:
         inspect(arguments)
     assert cause in str(caught.value)
@@ -108,7 +108,7 @@ def test_wrong_usage(arguments: str, cause: str) -> None:
         inspect(arguments)
 
 
-def test_strengths_that_are_no_numbers_are_refused() -> None:
+def test_strengths_that_are_not_finite_are_refused() -> None:
     write_model(Path("broken"), "mask")
     weights = load_file("broken/model.safetensors")
     weights["source_parts.mask.strengths"][0, 0, 1] = float("nan")
@@ -118,7 +118,7 @@ def test_strengths_that_are_no_numbers_are_refused() -> None:
             inspect(f"strengths broken --format {form}")
 
 
-def test_what_align_writes_can_be_shown() -> None:
+def test_output_of_align_can_be_drawn() -> None:
     Path("pairs").write_text("my father\tmein Vater\n")
     Path("known").write_text("0-0 1-1\n")
     options = ["--tokenizer", "none", "--format", "jsonl"]
@@ -131,7 +131,7 @@ def test_what_align_writes_can_be_shown() -> None:
         ]
 
 
-def test_a_page_of_the_links_of_a_bitext() -> None:
+def test_a_page_of_links_of_a_bitext() -> None:
     page = inspect("links aligned.jsonl").decode()
     assert page.startswith("<!doctype html>") and "<title>Links of aligned.jsonl</title>" in page
     assert '[1,["my","father"],["mein","Vater"],[[0,0,0.75],[1,1,0.5]],0.625],[3,' in page

@@ -11,12 +11,12 @@ def test_the_three_formats() -> None:
     assert labels.stdout == "(S (NP (PRP ) ) (VP (VBZ ) (NP (PRP$ ) (NN ) ) ) (. ) )\n"
 
 
-def test_words_are_split_before_they_are_escaped(tmp_path: Path) -> None:
+def test_words_are_split_before_escaping(tmp_path: Path) -> None:
     codes = tmp_path / "codes"
     codes.write_text(CODES)
     done = synmt("linearize", "--bpe", codes, text='{"tree": "(NP (NN father) (-LRB- -LRB-) (X a-RRB-))"}\n')
     assert done.stdout == "(NP (NN fa@@ ther ) (-LRB- -LRB- ) (X a@@ -RRB- ) )\n"
 
 
-def test_the_empty_record_is_an_empty_line() -> None:
+def test_the_empty_record_gives_an_empty_line() -> None:
     assert synmt("linearize", text="{}\n\n").stdout == "\n\n"

@@ -19,7 +19,7 @@ READ = {name: each for name, each in parameters(click.Path) if isinstance(each.t
 
 @pytest.mark.parametrize("name", READ)
 @pytest.mark.parametrize("given", [HERE, GONE], ids=["here", "gone"])
-def test_any_path_may_have_any_name(name: str, given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_path_can_have_any_name(name: str, given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for file in (HERE, "other"):
         Path(file).write_text('{"tree": "(S a)", "heads": [0], "deprels": ["root"]}\n')
@@ -68,19 +68,19 @@ def named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("line", SCORES + SHOWN)
-def test_names_are_written_as_text(line: str, named: dict[str, str]) -> None:
+def test_names_are_printed_as_text(line: str, named: dict[str, str]) -> None:
     assert output_of(*(named.get(part, part) for part in split(line))).decode()
 
 
 @pytest.mark.parametrize(
     "line", ["align --fit --method hmm PAIRS", "train --tsv PAIRS --out OUT --preset small --updates 1 --width 16"]
 )
-def test_a_model_learns_from_a_file_of_any_name(line: str, named: dict[str, str]) -> None:
+def test_training_files_can_have_any_name(line: str, named: dict[str, str]) -> None:
     output_of(*(named.get(part, part) for part in split(line)))
 
 
-def test_a_model_folder_is_refused_at_the_start(named: dict[str, str]) -> None:
-    """Its parameters could not be saved at the end."""
+def test_bad_names_of_model_folders_are_refused_at_the_start(named: dict[str, str]) -> None:
+    """Otherwise, the parameters could not be saved at the end of training."""
     done = synmt("train", "--tsv", named["PAIRS"], "--out", Path(GONE).absolute())
     assert is_one_line_of_error(done, r"\xfe.txt: the name of a model folder must be UTF-8")
 

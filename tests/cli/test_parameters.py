@@ -56,7 +56,7 @@ NUMBERS = dict(parameters(Finite))
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e400", "-nan", "infinity", "NaN", "1e30"])
-def test_no_option_takes_what_is_not_finite(value: str) -> None:
+def test_no_option_accepts_infinity_or_nan(value: str) -> None:
     for name, each in NUMBERS.items():
         try:
             taken = each.type.convert(value, None, None)
@@ -66,7 +66,7 @@ def test_no_option_takes_what_is_not_finite(value: str) -> None:
             pytest.fail(f"{name} takes {value} as {taken}")
 
 
-def test_every_option_takes_its_default_and_its_bounds() -> None:
+def test_every_option_accepts_its_default_and_its_bounds() -> None:
     for name, each in NUMBERS.items():
         assert isinstance(each.type, Finite) and each.type.min is not None and each.type.max is not None
         most = math.nextafter(1, 0) if each.type.max_open else each.type.max
@@ -85,7 +85,7 @@ def test_every_option_takes_its_default_and_its_bounds() -> None:
         "inspect strengths model --width nan",
     ],
 )
-def test_an_infinite_number_is_wrong_usage(command: str) -> None:
+def test_infinite_numbers_are_wrong_usage(command: str) -> None:
     done = synmt(*command.split())
     assert done.returncode == 2
     assert "is not in the range" in done.stderr.splitlines()[-1]
@@ -140,7 +140,7 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_no_command_writes_over_its_input(pair: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_command_overwrites_its_input(pair: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command, source, written = PAIRS[pair]
     for each in COMMANDS[command].params:
         monkeypatch.setattr(each, "callback", None)  # some callbacks open files, which this test does not need
@@ -159,14 +159,14 @@ def test_no_command_writes_over_its_input(pair: str, tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("case", ["in > new", "d/file > d/sub", "d > e", "in > /dev/null", "/dev/null > /dev/null"])
-def test_what_is_apart_is_not_refused(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_distinct_paths_are_not_refused(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_files(tmp_path)
     monkeypatch.chdir(tmp_path)
     given, out = case.split(" > ")
     check_apart([("--out", out)], [given])
 
 
-def test_outputs_of_a_command_are_two(tmp_path: Path) -> None:
+def test_two_outputs_of_a_command_must_differ(tmp_path: Path) -> None:
     done = synmt("train", "--out", tmp_path / "new", "--prepared", f"{tmp_path}/./new", "--tsv", "x")
     assert is_wrong_usage(done, "--out and --prepared would both write")
 
@@ -179,7 +179,7 @@ def test_standard_input_is_not_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("out", ["--out=.", "--out=data", "--out=run.toml", "--out=data/dev.de"])
-def test_a_run_does_not_write_over_its_data(out: str, tmp_path: Path) -> None:
+def test_a_run_does_not_overwrite_its_data(out: str, tmp_path: Path) -> None:
     files = {part: [f"{part}.en", f"{part}.de"] for part in ("train", "dev", "test")}
     (tmp_path / "data").mkdir()
     for name in chain(*files.values()):

@@ -31,7 +31,7 @@ def test_text_to_dependencies() -> None:
     assert json.loads(done.stdout)["heads"] == [4, 4, 4, 0, 4]
 
 
-def test_both_trees_over_one_tokenization() -> None:
+def test_both_trees_share_a_tokenization() -> None:
     done = synmt("parse", "--parser", "benepar+udpipe", text="She can't go. He can.\n\n")
     both, empty = map(json.loads, done.stdout.splitlines())
     alone = json.loads(synmt("parse", "--parser", "udpipe", text="She can't go. He can.").stdout)
@@ -41,7 +41,7 @@ def test_both_trees_over_one_tokenization() -> None:
     assert empty == {}
 
 
-def test_trees_come_out_as_they_went_in(tmp_path: Path) -> None:
+def test_trees_survive_a_round_trip(tmp_path: Path) -> None:
     (tmp_path / "trees.ptb").write_text(f"{FATHER}\n\n{FATHER}\n")
     (tmp_path / "trees.conllu").write_text(f"{CONLLU}\n{CONLLU}\n")
     for name in ("ptb", "conllu"):
@@ -50,7 +50,7 @@ def test_trees_come_out_as_they_went_in(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
-def test_conllu_comes_out_as_it_went_in() -> None:
+def test_conllu_survives_a_round_trip() -> None:
     rows = "1\tGo\tgo\tVERB\tVB\tA=B\t0\troot\t0:root\tSpaceAfter=No\n2\t.\t.\tPUNCT\t.\t_\t1\tpunct\t_\tX=Y\n"
     text = 2 * f"# newdoc\n# sent_id = 1\n# text = Go.\n{rows}2.1\te{8 * (chr(9) + '_')}\n\n"
     done = synmt("parse", "--input", "conllu", "--format", "conllu", text=text)
@@ -59,7 +59,7 @@ def test_conllu_comes_out_as_it_went_in() -> None:
     assert synmt("parse", "--input", "records", "--format", "conllu", text=records).stdout == text
 
 
-def test_trees_over_several_lines(tmp_path: Path) -> None:
+def test_trees_that_span_lines(tmp_path: Path) -> None:
     """In .mrg files, the first line is empty, and trees may or may not be separated by empty lines."""
     (tmp_path / "trees.mrg").write_text(
         "\n( (S \n    (NP (PRP He))\n    (VP (VBZ is))\n    (. .) ))\n( (NP (NN x)))\n\n(A\n  (B b)\n)\n"
@@ -77,7 +77,7 @@ def test_trees_over_several_lines(tmp_path: Path) -> None:
     assert done.stdout == "(A (B b))\n\n(C c)\n"
 
 
-def test_stripping_is_for_brackets_alone() -> None:
+def test_stripping_applies_only_to_brackets() -> None:
     done = synmt("parse", "--input", "conllu", "--strip", text=CONLLU)
     assert is_wrong_usage(done, "--strip needs --input ptb")
 
@@ -97,7 +97,7 @@ def test_parses_as_brackets_and_conllu() -> None:
         ("--parser udpipe --format ptb", "--format ptb needs --parser benepar"),
     ],
 )
-def test_a_format_without_its_parser_is_wrong_usage(options: str, cause: str) -> None:
+def test_formats_without_their_parser_are_wrong_usage(options: str, cause: str) -> None:
     done = synmt("parse", *options.split(), text="Go.\n")
     assert done.returncode == 2
     assert cause in done.stderr
@@ -108,11 +108,11 @@ def test_more_models_than_parsers() -> None:
     assert is_wrong_usage(done, "synmt parse: --parser benepar takes one model per parser, not a, b")
 
 
-def test_a_device_that_is_not_there() -> None:
+def test_missing_devices() -> None:
     assert is_one_line_of_error(synmt("parse", "--device", "cuda:99", text="Go.\n"), "synmt parse: device cuda:99: ")
 
 
-def test_tokens_are_kept() -> None:
+def test_given_tokens_are_not_changed() -> None:
     done = synmt("parse", "--parser", "udpipe", "--input", "tokens", text="can't  stop -LRB- !\n\n")
     assert json.loads(done.stdout.splitlines()[0])["tokens"] == ["can't", "stop", "-LRB-", "!"]
     assert done.stdout.splitlines()[1] == "{}"
@@ -155,7 +155,7 @@ def test_tokens_of_finished_trees_are_parsed_again(tmp_path: Path) -> None:
     assert "= 100.00" in shell(self_consistency, tmp_path).stdout
 
 
-def test_new_trees_leave_all_else_in_a_treebank_as_it_is() -> None:
+def test_new_trees_leave_the_rest_of_a_treebank_unchanged() -> None:
     wrong = RICH.replace("\tnsubj\t", "\tdep\t").replace("\tPRON\t", "\tX\t")
     again = ["parse", "--input", "conllu", "--format", "conllu", "--parser", "udpipe", "--again", "trees"]
     found = synmt(*again, text=f"{wrong}\n\n").stdout.split("\n")
@@ -170,7 +170,7 @@ def test_new_trees_leave_all_else_in_a_treebank_as_it_is() -> None:
             assert old[:3] + old[4:6] + old[8:] == new[:3] + new[4:6] + new[8:]
 
 
-def test_parsing_again_is_for_trees_and_tags_are_of_udpipe() -> None:
+def test_parsing_again_needs_trees_and_tags_need_udpipe() -> None:
     assert "--again needs --input ptb or" in synmt("parse", "--again", "trees", text="Go.\n").stderr
     options = ["parse", "--input", "records", "--again", "tags"]
     assert "--again tags needs --parser udpipe" in synmt(*options, text="{}\n").stderr
@@ -187,7 +187,7 @@ def test_parsing_again_is_for_trees_and_tags_are_of_udpipe() -> None:
         ("conllu", f"{CONLLU}\n\n# text = Go\n1\tGo\n", ":7: expected 10 columns, found 2"),
     ],
 )
-def test_bad_trees_are_named_by_file_and_line(tmp_path: Path, kind: str, text: str, place: str) -> None:
+def test_errors_name_the_file_and_line_of_bad_trees(tmp_path: Path, kind: str, text: str, place: str) -> None:
     path = tmp_path / "in"
     path.write_text(text)
     assert is_one_line_of_error(synmt("parse", "--input", kind, path), f"synmt parse: {path}{place}")
@@ -203,7 +203,7 @@ def test_bad_trees_become_empty_records() -> None:
 
 
 @pytest.mark.parametrize("bad", [b"a\0b", b"\xff"])
-def test_lines_that_are_no_text(bad: bytes) -> None:
+def test_lines_that_are_not_text(bad: bytes) -> None:
     text = b"Go.\n" + bad + b"\nStop.\n"
     done = synmt("parse", "--parser", "udpipe", text=text)
     assert is_one_line_of_error(done, "synmt parse: stdin:2: ")
@@ -213,7 +213,7 @@ def test_lines_that_are_no_text(bad: bytes) -> None:
     assert done.stderr == "synmt parse: 1 bad line left empty\n"
 
 
-def test_two_jobs_write_what_one_writes(tmp_path: Path) -> None:
+def test_two_jobs_write_the_same_as_one(tmp_path: Path) -> None:
     path = tmp_path / "in"
     path.write_text("".join(f"Dog number {n} sleeps. It snores.\n\n" for n in range(150)))
     one = synmt("parse", "--parser", "udpipe", path)
@@ -224,13 +224,13 @@ def test_two_jobs_write_what_one_writes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_model_that_is_none_is_one_line_of_error(tmp_path: Path, jobs: str) -> None:
+def test_broken_models_give_one_line_of_error(tmp_path: Path, jobs: str) -> None:
     (tmp_path / "bad.udpipe").write_bytes(b"\xff" * 50)
     bad = ["--parser", "udpipe", "--model", str(tmp_path / "bad.udpipe"), "--jobs", jobs]
     assert is_one_line_of_error(synmt("parse", *bad, text="Go.\n"), "synmt parse: UDPipe model", "not a UDPipe 1 model")
 
 
-def test_a_released_model_that_is_not_installed() -> None:
+def test_released_models_that_are_not_installed() -> None:
     done = synmt("parse", "--model", "benepar_none9", text="Go.\n")
     assert is_one_line_of_error(done, "synmt parse: benepar model benepar_none9: not installed")
 
@@ -274,7 +274,7 @@ def test_the_examples_of_help_run(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (0, ""), example
 
 
-def test_german_goes_through_its_own_model() -> None:
+def test_german_has_its_own_model() -> None:
     german = json.loads(
         synmt("parse", "--parser", "udpipe", "--language", "de", text="Er ist zum Haus gegangen.\n").stdout
     )
@@ -287,9 +287,7 @@ def test_german_goes_through_its_own_model() -> None:
 
 
 @pytest.mark.parametrize(("files", "shown"), [("in", "3/3"), ("- < in", "3 sentences")])
-def test_a_terminal_shows_how_far_parsing_is_unless_it_shows_the_records(
-    files: str, shown: str, tmp_path: Path
-) -> None:
+def test_progress_is_shown_unless_records_go_to_the_terminal(files: str, shown: str, tmp_path: Path) -> None:
     """For a file, it also shows how much remains."""
     (tmp_path / "in").write_text("Go.\n" * 3)
     (tmp_path / "synmt").write_text(f'exec {COLD} "$@"\n')

@@ -26,7 +26,7 @@ def project(text: str, *arguments: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in in_process("project", *arguments, text=text.encode()).splitlines()]
 
 
-def test_text_gets_the_tree_of_its_source() -> None:
+def test_targets_get_the_trees_of_their_sources() -> None:
     done = synmt("project", "--target-language", "de", text=f"{LINE}\n\n", cold=True)
     assert (done.returncode, done.stderr) == (0, "")
     record, empty = map(json.loads, done.stdout.splitlines())
@@ -43,7 +43,7 @@ def test_text_gets_the_tree_of_its_source() -> None:
     assert empty == {}
 
 
-def test_links_have_scores_in_json() -> None:
+def test_json_links_have_scores() -> None:
     links = {"source": ["She", "gave", "it", "up"], "target": ["Sie", "gibt"], "links": [[0, 0, 0.5], [1, 1, 1.0]]}
     target = json.dumps({"tokens": ["Sie", "gibt"]})
     (record,) = project(f"{GAVE}\t{target}\t{json.dumps(links)}")
@@ -52,7 +52,7 @@ def test_links_have_scores_in_json() -> None:
     assert (partial["heads"], partial["deprels"]) == ([None, 0], ["_", "root"])
 
 
-def test_further_sources_stand_behind_the_links_of_the_first() -> None:
+def test_further_sources_follow_with_their_links() -> None:
     french = json.dumps({"tokens": ["Elle", "abandonne"], "heads": [2, 0], "deprels": ["nsubj", "root"]})
     target = json.dumps({"tokens": ["Sie", "gibt", "auf"]})
     (record,) = project(f"{GAVE}\t{target}\t0-0 1-1\t{french}\t0-0 1-1 1-2")
@@ -80,14 +80,14 @@ def test_further_sources_stand_behind_the_links_of_the_first() -> None:
         (f"{GAVE}\tSie gibt\t{{", "links are not JSON"),
     ],
 )
-def test_bad_lines_are_named_or_left_empty(line: str, cause: str) -> None:
+def test_bad_lines_are_reported_or_left_empty(line: str, cause: str) -> None:
     with pytest.raises(BadInput, match=f":2: .*{cause}"):
         project(f"{LINE}\n{line}\n", "--target-language", "de")
     good, bad = project(f"{LINE}\n{line}\n", "--target-language", "de", "--on-error", "blank")
     assert good["heads"] and bad == {}
 
 
-def test_a_grammar_is_fitted_before_any_line_is_written() -> None:
+def test_a_grammar_is_fitted_before_any_output() -> None:
     """Output line n belongs to input line n. The word without links gets the analysis that it has in other lines."""
     silent = f"{GAVE}\tSie gibt es auf.\t1-1 2-2 3-3"
     text = "".join(f"{line}\n" for line in [silent, "", *[LINE] * 30, f"{GAVE}\t{{}}\t"])
@@ -104,7 +104,7 @@ def test_a_grammar_is_fitted_before_any_line_is_written() -> None:
 
 
 @pytest.mark.parametrize("method", [["--method", "direct"], ["--method", "votes"], ["--fit"]])
-def test_names_document_marks_and_parts_of_speech(method: list[str]) -> None:
+def test_sentence_names_document_marks_and_parts_of_speech(method: list[str]) -> None:
     """The target keeps those that it has, and gets the others from the source."""
     marks = "# newdoc id = d1\n# newpar"
     source = json.dumps({**json.loads(GAVE), "sent_id": "s1", "conllu": f"{marks}\n# other = x"})
@@ -125,7 +125,7 @@ def test_names_document_marks_and_parts_of_speech(method: list[str]) -> None:
 
 
 @pytest.mark.parametrize("mode", ["", "--method direct", "--fit", "--no-projective", "--overwrite-upos"])
-def test_the_validator_of_universal_dependencies_accepts_what_is_written(mode: str, tmp_path: Path) -> None:
+def test_the_validator_of_universal_dependencies_accepts_the_output(mode: str, tmp_path: Path) -> None:
     """It checks level 2, also with words without links, several sentences, and a line without any links."""
     go = {"tokens": ["Go", "!", "Stay", "."], "upos": ["VERB", "PUNCT"] * 2, "sentences": [2, 2]}
     two = json.dumps({**go, "heads": [0, 1, 0, 3], "deprels": ["root", "punct"] * 2, "sent_id": "s2"})
@@ -146,13 +146,13 @@ def test_targets_without_words() -> None:
     assert empty == {} and tokenized["tokens"] == ["Sie", "gibt"] and tokenized["heads"] == [2, 0]
 
 
-def test_lines_before_a_bad_one_are_written() -> None:
+def test_lines_before_a_bad_line_are_written() -> None:
     done = synmt("project", "--target-language", "de", text=f"{LINE}\nx\n")
     assert is_one_line_of_error(done, "synmt project: stdin:2: expected `source TAB target TAB links`, found 1 column")
     assert done.stdout.count("\n") == 1
 
 
-def test_a_language_that_is_guessed_is_named() -> None:
+def test_a_guessed_language_is_reported() -> None:
     done = synmt("project", text=f"{LINE}\n")
     assert done.stderr == "synmt project: target text is tokenized as en\n"
 
@@ -199,14 +199,14 @@ EVERY_LINK = " ".join(f"{i}-{j}" for i in range(150) for j in range(150))
         (f"{'a ' * 150}\t{'b ' * 150}\t{EVERY_LINK}", "22500 links, but a line with markup may have at most 20000"),
     ],
 )
-def test_bad_lines_of_markup_are_named_or_left_empty(line: str, cause: str) -> None:
+def test_bad_markup_is_reported_or_left_empty(line: str, cause: str) -> None:
     done = synmt("project", "--markup", text=f"{SMALL}\n{line}\n")
     assert is_one_line_of_error(done, "synmt project: stdin:2: ", cause) and done.stdout.count("\n") == 1
     blank = synmt("project", "--markup", "--on-error", "blank", text=f"{line}\n{SMALL}\n\xff\n".encode("latin-1"))
     assert blank.stdout.splitlines()[::2] == ["", ""] and "2 bad lines left empty" in blank.stderr
 
 
-def test_a_line_with_words_and_no_translation_is_left_empty_and_counted() -> None:
+def test_untranslated_lines_are_left_empty_and_counted() -> None:
     done = synmt("project", "--markup", "--target-language", "de", text="<b>a</b>\t\t\n")
     assert (done.returncode, done.stdout) == (0, "\n")
     assert "synmt project: 1 line without a translation left empty" in done.stderr

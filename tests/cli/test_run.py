@@ -67,7 +67,7 @@ def rows_of(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in output_of("run", run, "--format", "json").splitlines()]
 
 
-def test_one_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
+def test_a_run_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
     done = synmt("run", run, "--jobs", 2, "--format", "json")
     assert done.returncode == 0
     rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -94,7 +94,7 @@ def test_one_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
     assert is_one_line_of_error(synmt("run", run), "was made with updates 2, not 3; name another --out, or remove it")
 
 
-def test_what_has_several_values_is_chosen_on_dev(run: Path) -> None:
+def test_options_with_several_values_are_chosen_on_dev(run: Path) -> None:
     text = RUN.replace("beam = 1", "beam = 2\nalpha = [2.0, 0.0, 1.0]").replace("updates = 2", "updates = 12")
     run.write_text(f'seeds = [1, 2]\nmetrics = ["chrf"]\n{text}')
     done = synmt("run", run, "--format", "json")
@@ -115,7 +115,7 @@ def test_what_has_several_values_is_chosen_on_dev(run: Path) -> None:
     assert "alpha" in table.splitlines()[1] and "\nalpha: chosen for each system by its mean score on dev" in table
 
 
-def test_other_options_of_translate_translate_again(run: Path) -> None:
+def test_other_translate_options_cause_new_translations(run: Path) -> None:
     synmt("run", run)
     file, model = (run.parent / "systems" / "all" / name for name in ("mask.1.seen", "mask.1/model.safetensors"))
     before = file.stat().st_mtime_ns, model.stat().st_mtime_ns
@@ -124,7 +124,7 @@ def test_other_options_of_translate_translate_again(run: Path) -> None:
     assert (file.stat().st_mtime_ns > before[0], model.stat().st_mtime_ns) == (True, before[1])
 
 
-def test_a_model_that_is_trained_anew_translates_anew(run: Path) -> None:
+def test_a_retrained_model_translates_again(run: Path) -> None:
     assert synmt("run", run).returncode == 0
     folder = run.parent / "systems" / "all"
     before = {name: (folder / f"{name}.1.seen").stat().st_mtime_ns for name in ("sequence", "mask")}
@@ -145,7 +145,7 @@ def test_a_model_that_is_trained_anew_translates_anew(run: Path) -> None:
         ("systems.toml", "--report systems.toml would write over the input systems.toml"),
     ],
 )
-def test_a_report_that_cannot_be_written_is_refused_before_all_work(
+def test_unwritable_reports_are_refused_before_all_work(
     run: Path, monkeypatch: pytest.MonkeyPatch, page: str, cause: str
 ) -> None:
     monkeypatch.chdir(run.parent)
@@ -164,7 +164,7 @@ def test_two_runs_do_not_share_a_folder(run: Path) -> None:
     assert not (run.parent / "systems" / "all").exists()
 
 
-def test_options_of_translate_are_checked_before_hours_of_training(run: Path) -> None:
+def test_translate_options_are_checked_before_training(run: Path) -> None:
     for wrong, cause in (
         ("max-length = 3", "No such option '--max-length'"),
         ("alpha = [1.0, 'x']", "alpha cannot be 'x'"),
@@ -174,7 +174,7 @@ def test_options_of_translate_are_checked_before_hours_of_training(run: Path) ->
     assert not (run.parent / "systems").exists()
 
 
-def test_records_are_no_reference_to_choose_by(run: Path) -> None:
+def test_records_cannot_be_references_for_tuning(run: Path) -> None:
     targets = "".join(f"{write_record(record)}\n" for record in tiny.target_records() * 2)
     (run.parent / "dev.jsonl").write_text(targets)
     text = RUN.replace("beam = 1", "alpha = [0.0, 1.0]")
@@ -197,7 +197,7 @@ def test_parses_of_other_options_are_refused(run: Path) -> None:
     assert is_one_line_of_error(synmt("run", run), "was made with language en, not de; name another --out")
 
 
-def test_what_a_command_said_is_said(run: Path) -> None:
+def test_messages_of_commands_are_repeated(run: Path) -> None:
     (run.parent / "train.de").write_bytes(b"Er ist\n" * 7 + b"\0\n")
     run.write_text(RUN.replace('seen = ["train.jsonl", "train.de"]', 'seen = ["train.jsonl", "test.de"]'))
     (run.parent / "test.de").write_text("Er ist\n" * 8)
@@ -206,7 +206,7 @@ def test_what_a_command_said_is_said(run: Path) -> None:
     assert "all/sequence.1.log: synmt train ended with 1: synmt train: " in done.stderr.splitlines()[-1]
 
 
-def test_an_unfinished_model_is_not_finished_with_other_options(run: Path) -> None:
+def test_unfinished_models_are_not_finished_with_other_options(run: Path) -> None:
     """This holds whatever files it had written when its run was killed."""
     text = RUN.replace("updates = 2", "updates = 100000\ncheckpoint-minutes = 0.0001").replace("mask = {}\n", "")
     run.write_text(text)
@@ -243,13 +243,13 @@ def killed(run: Path, far_enough: Callable[[], object]) -> None:
     assert gone and not alive
 
 
-def test_a_training_ends_with_its_run(run: Path) -> None:
+def test_training_processes_end_with_their_run(run: Path) -> None:
     """A killed run cannot end its training process, which must end by itself."""
     run.write_text(RUN.replace("updates = 2", "updates = 1000000"))
     killed(run, (run.parent / "systems/all/sequence.1/config.json").exists)
 
 
-def test_a_run_file_is_not_its_own_folder(run: Path) -> None:
+def test_the_run_file_cannot_be_the_output_folder(run: Path) -> None:
     file = run.with_suffix("")
     run.rename(file)
     assert is_wrong_usage(synmt("run", file), "has no suffix to remove: name the output folder with --out")
@@ -257,7 +257,7 @@ def test_a_run_file_is_not_its_own_folder(run: Path) -> None:
 
 SEEN, TRAIN, DEV = (f'{name} = ["train.jsonl", "train.de"]' for name in ("seen", "train", "dev"))
 NO_TREE = ["bare.jsonl: no sentence has tree, which some system needs"]
-SHORT = ["train.jsonl: 8 lines", "short.de: 1 lines"]
+SHORT = ["train.jsonl: 8 lines", "short.de: 1 line"]
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ SHORT = ["train.jsonl: 8 lines", "short.de: 1 lines"]
         ('preset = "small"', 'out = "elsewhere"', ["train: out is set by the run itself"]),
     ],
 )  # fmt: skip
-def test_what_a_run_refuses_it_refuses_before_all_work(run: Path, old: str, new: str, causes: list[str]) -> None:
+def test_everything_is_refused_before_all_work(run: Path, old: str, new: str, causes: list[str]) -> None:
     texts = [record.text or " ".join(record.tokens) for record in tiny.records() * 2]
     (run.parent / "bare.jsonl").write_text("".join(f'{{"tokens": {json.dumps(text.split())}}}\n' for text in texts))
     (run.parent / "short.de").write_text("Er\n")
@@ -315,7 +315,7 @@ def test_what_a_run_refuses_it_refuses_before_all_work(run: Path, old: str, new:
     assert not (run.parent / "systems").exists()
 
 
-def test_every_option_of_translate_leaves_text_or_is_up_to_the_run() -> None:
+def test_translate_options_either_keep_text_output_or_belong_to_the_run() -> None:
     """Whoever adds an option must decide which."""
     asked = {
         f"{each.name}".replace("_", "-") for config in (TranslateConfig, SearchConfig) for each in settings_of(config)
@@ -331,7 +331,7 @@ def test_every_option_of_translate_leaves_text_or_is_up_to_the_run() -> None:
 @pytest.mark.parametrize(
     "names", [("train", "dev"), ("--help", "made.json"), ("-", "log"), ("1.1", "$x_1^2$ & \\\\"), ("x y", "[1]")]
 )
-def test_names_in_a_run_file_are_nothing_else(
+def test_names_in_a_run_file_have_no_other_meaning(
     run: Path, names: tuple[str, str], warm: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They cannot be confused with training data, options or files of the run: any names give the same table."""
@@ -353,7 +353,7 @@ def test_names_in_a_run_file_are_nothing_else(
         assert [row["mean"] for row in found] == [row["mean"] for row in expected]
 
 
-def test_words_between_spaces_stay_words_for_the_parser(run: Path, warm: None) -> None:
+def test_words_separated_by_spaces_stay_words_for_the_parser(run: Path, warm: None) -> None:
     texts = ["He is n't my father @-@ in @-@ law .", "(my father )", "is father ?", "my father 's father is old !"] * 2
     (run.parent / "train.en").write_text("".join(f"{text}\n" for text in texts))
     text = RUN.replace("train.jsonl", "train.en").replace("updates = 2", 'updates = 2\ntokenizer = "none"')
@@ -367,7 +367,7 @@ def test_words_between_spaces_stay_words_for_the_parser(run: Path, warm: None) -
         output_of("run", run)
 
 
-def test_the_parser_reads_the_language_of_training(run: Path, warm: None) -> None:
+def test_the_parser_uses_the_language_of_training(run: Path, warm: None) -> None:
     """The language may come from --source-language as well as from file names."""
     (run.parent / "train.txt").write_text("Er ist mein Vater .\n" * 8)
     text = RUN.replace("train.jsonl", "train.txt").replace("mask = {}", "pascal = {}")

@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps to a limit of address space")
 @pytest.mark.parametrize("mebibytes", [30, 80, 400])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_too_little_memory_is_told_before_a_library_loads(command: str, mebibytes: int, folder: Path) -> None:
+def test_too_little_memory_is_reported_before_a_library_loads(command: str, mebibytes: int, folder: Path) -> None:
     done = shell(f"ulimit -v $((1024 * {mebibytes})); {COLD} {command}", folder)
     if "udpipe" in command and mebibytes == 400:
         assert (done.returncode, done.stderr) == (0, "")
@@ -48,7 +48,7 @@ NAMES = ["x" * 50_000, "a\nb\nc", "\x1b[31mred\x1b[0m", "\x9b31m", "a\rb", "\u20
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("command", ["linearize", "parse --parser udpipe --model", "bpe apply --codes"])
-def test_names_of_files_stay_on_one_short_line_and_give_no_orders(name: str, command: str, folder: Path) -> None:
+def test_file_names_in_messages_are_short_and_harmless(name: str, command: str, folder: Path) -> None:
     (folder / "name").write_text(name)
     name = "" if command == "linearize" else " in"
     done = shell(f'IFS= read -r -d "" name < name; {COLD} {command} "$name"{name}', folder)

@@ -73,7 +73,7 @@ def test_wrong_options(files: Path) -> None:
     assert is_one_line_of_error(synmt("score", "-r", files / "missing", text="a\n"), "missing: No such file")
 
 
-def test_parses_against_gold_trees(tmp_path: Path) -> None:
+def test_parses_and_gold_trees(tmp_path: Path) -> None:
     (tmp_path / "gold.ptb").write_text("(S (NP (PRP He)) (VP (VBZ sleeps)))\n(NP (NN rain))\n")
     parses = '{"tree": "(S (NP (PRP He)) (VP (NNS sleeps)))"}\n{"tree": "(FRAG (NN rain))"}\n'
     done = synmt("score", "--metric", "evalb", "-r", tmp_path / "gold.ptb", text=parses)
@@ -83,7 +83,7 @@ def test_parses_against_gold_trees(tmp_path: Path) -> None:
     assert is_one_line_of_error(bad, "synmt score: stdin:2: tree: ")
 
 
-def test_dependencies_against_gold_ones(tmp_path: Path) -> None:
+def test_dependencies_and_gold_dependencies(tmp_path: Path) -> None:
     gold = '{"tokens": ["Go", "."], "upos": ["VERB", "PUNCT"], "heads": [0, 1], "deprels": ["root", "punct"]}\n'
     (tmp_path / "gold").write_text(gold)
     parse = gold.replace("punct", "dep")
@@ -95,12 +95,12 @@ def test_dependencies_against_gold_ones(tmp_path: Path) -> None:
     ]
 
 
-def test_metrics_of_different_things(files: Path) -> None:
+def test_metrics_that_compare_different_things(files: Path) -> None:
     done = synmt("score", "--metric", "bleu,las", "-r", files / "reference", text="a")
     assert is_wrong_usage(done, "synmt score: bleu and las cannot be combined, because they compare different things")
 
 
-def test_all_translation_metrics_with_their_choices(files: Path) -> None:
+def test_all_translation_metrics_with_their_options(files: Path) -> None:
     options = ["--metric", "chrf+,ter,ribes", "--chrf-beta", "3", "--chrf-average", "script", "--ribes-alpha", "0.5"]
     done = synmt("score", files / "base", "-r", files / "reference", *options, "--tokenize", "none", "--case", "mixed")
     assert done.stderr == ""
@@ -122,18 +122,18 @@ def test_scores_by_length(files: Path) -> None:
     assert synmt(*arguments).stdout.splitlines()[1].split() == ["sentences", "1", "1", "1", "3"]
     (files / "source").write_text("a\n")
     bad = synmt(*arguments, "--source", files / "source")
-    assert is_one_line_of_error(bad, "synmt score: ", "base: 3 lines", "source: 1 lines")
+    assert is_one_line_of_error(bad, "synmt score: ", "base: 3 lines", "source: 1 line")
 
 
 @pytest.mark.parametrize("value", ["10,5", "0", "ten", "5,5", "3,"])
-def test_lengths_that_are_none(files: Path, value: str) -> None:
+def test_invalid_lengths(files: Path, value: str) -> None:
     assert synmt("score", files / "base", "-r", files / "reference", "--by-length", value).returncode == 2
 
 
 GOLD_LINKS = "1-1 2-2 3p3\n1-1 2p1 2p2\n"
 
 
-def test_links_against_gold_ones(tmp_path: Path) -> None:
+def test_links_and_gold_links(tmp_path: Path) -> None:
     """|A| = 5, |S| = 3, |A∩S| = 2, |A∩P| = 4. Words count from 0 in hypotheses and from 1 in the reference."""
     (tmp_path / "gold").write_text(GOLD_LINKS)
     arguments = ["score", "--metric", "aer,precision,recall,f1", "-r", tmp_path / "gold"]
@@ -148,7 +148,7 @@ def test_links_against_gold_ones(tmp_path: Path) -> None:
     assert is_one_line_of_error(bad, "synmt score: stdin:1: '1~2' is not a link")
 
 
-def test_links_that_leave_their_sentences(tmp_path: Path) -> None:
+def test_links_outside_their_sentences(tmp_path: Path) -> None:
     for name, text in {"gold": GOLD_LINKS, "source": "a b c\na b\n", "target": "a b c\na b\n"}.items():
         (tmp_path / name).write_text(text)
     sides = ["--source", tmp_path / "source", "--target", tmp_path / "target"]
@@ -169,7 +169,7 @@ def test_errors_of_prediction_and_alignment(tmp_path: Path) -> None:
     assert is_one_line_of_error(bad, 'synmt score: stdin:1: needs "links"')
 
 
-def test_reliability_of_the_scores_of_links(tmp_path: Path) -> None:
+def test_reliability_of_link_scores(tmp_path: Path) -> None:
     (tmp_path / "gold").write_text("1-1 2p2\n")
     (tmp_path / "found").write_text('{"links": [[0, 0, 0.9], [1, 1, 0.94], [0, 1, 0.2]]}\n')
     command = ["score", "--reliability", "-r", tmp_path / "gold", "--reference-base", "1", tmp_path / "found"]
@@ -192,7 +192,7 @@ def test_reliability_of_the_scores_of_links(tmp_path: Path) -> None:
     assert is_one_line_of_error(synmt(*command[:-1], text="{}\n"), "synmt score: no links with scores")
 
 
-def test_scores_of_sentences_are_sacrebleus(files: Path) -> None:
+def test_sentence_scores_equal_those_of_sacrebleu(files: Path) -> None:
     done = synmt("score", files / "base", "-r", files / "reference", "--by-sentence", "--metric", "bleu,chrf")
     expected = [
         f"{sacrebleu.sentence_bleu(hypothesis, [reference]).score:.2f}"
@@ -202,7 +202,7 @@ def test_scores_of_sentences_are_sacrebleus(files: Path) -> None:
     assert done.stdout.splitlines() == expected
 
 
-def test_one_kind_of_scores_at_a_time(files: Path) -> None:
+def test_only_one_kind_of_report_at_a_time(files: Path) -> None:
     for options in (["--by-sentence", "--confidence"], ["--by-sentence", "--format", "latex"]):
         done = synmt("score", files / "base", "-r", files / "reference", *options)
         assert is_wrong_usage(done)

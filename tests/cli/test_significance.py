@@ -37,7 +37,7 @@ def test_a_better_system(files: Path) -> None:
 
 
 @pytest.mark.parametrize("test", ["bootstrap-shifted", "bootstrap-sacrebleu", "randomization"])
-def test_every_test_has_its_options_in_its_output(files: Path, test: str) -> None:
+def test_the_output_has_the_options_of_each_test(files: Path, test: str) -> None:
     options = ["-m", "chrf,ribes", "--test", test, "--resamples", "200", "--seed", "3", "--format", "json"]
     done = synmt("significance", files / "base", files / "good", "-r", files / "ref", *options, "--against", "best")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -56,7 +56,7 @@ def test_links(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_signs_over_tables_of_scores(files: Path) -> None:
+def test_sign_tests_over_tables_of_scores(files: Path) -> None:
     sets = "for set in ref good; do synmt score base good -r $set --format tsv; done"
     done = shell(f"{sets} | synmt significance --test sign", files)
     assert done.stderr == ""
@@ -67,11 +67,11 @@ def test_signs_over_tables_of_scores(files: Path) -> None:
     assert is_one_line_of_error(bad, "synmt significance: stdin:2: the score of a is not a finite number: NaN")
 
 
-def test_what_cannot_be_tested(files: Path) -> None:
+def test_untestable_input(files: Path) -> None:
     (files / "short").write_text("a\n")
     two = [files / "base", files / "good"]
     assert is_one_line_of_error(
-        synmt("significance", *two, "-r", files / "short"), "synmt significance: ", "good: 20 lines", "short: 1 lines"
+        synmt("significance", *two, "-r", files / "short"), "synmt significance: ", "good: 20 lines", "short: 1 line"
     )
     empty = synmt("significance", files / "empty", files / "empty", "-r", files / "empty")
     assert is_one_line_of_error(empty, "synmt significance: no lines to score")

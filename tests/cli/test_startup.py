@@ -39,7 +39,7 @@ def test_help_loads_no_heavy_package(name: str) -> None:
     assert done.stderr == ""
 
 
-def test_linearize_starts_as_fast_as_python_with_click_twice_over() -> None:
+def test_linearize_starts_in_twice_the_time_of_python_with_click() -> None:
     """We measure processor time: 0.1 s on the machine on which this was written."""
 
     def least_seconds(*command: str) -> float:
@@ -97,7 +97,7 @@ def test_a_shell_completes_commands_options_and_values(line: str, answers: set[s
     assert set(done.stdout.split()) == answers, done.stderr
 
 
-def test_what_names_a_file_is_a_path() -> None:
+def test_options_for_files_are_paths() -> None:
     for context in with_those_below(root()):
         for parameter in context.command.get_params(context):
             named = FILES.search(parameter.make_metavar(context))
@@ -113,7 +113,7 @@ def test_a_shell_completes_files(line: str) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["nothing"], ["linearize", "--nothing"], ["bpe", "learn"], []])
-def test_wrong_usage_exits_with_two(arguments: list[str]) -> None:
+def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
     done = synmt(*arguments)
     assert done.returncode == 2
     assert "Usage: synmt" in done.stderr

@@ -91,7 +91,7 @@ def monster_record(name: str) -> str:
 
 @pytest.mark.parametrize("monster", MONSTERS)
 @pytest.mark.parametrize("command", STREAM_COMMANDS)
-def test_an_endless_or_deep_line_leaves_its_neighbours_alone(command: str, monster: str, codes: Path) -> None:
+def test_endless_and_deep_lines_do_not_affect_their_neighbours(command: str, monster: str, codes: Path) -> None:
     arguments = command.replace("codes.bpe", str(codes)).split()
     alone = in_process(*arguments, text=f"{RECORD}\n".encode())
     lines = [RECORD, monster_record(monster), RECORD]
@@ -108,7 +108,7 @@ def test_blanked_lines_are_counted_on_stderr() -> None:
     assert done.stderr == "synmt linearize: 2 bad lines left empty\n"
 
 
-def test_a_bad_line_stops_the_command_after_the_lines_before_it(tmp_path: Path) -> None:
+def test_lines_before_a_bad_line_are_written(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text(f'{RECORD}\n{{"text": "He"}}\n{RECORD}\n')
     done = synmt("linearize", path)
@@ -131,13 +131,13 @@ def test_a_bad_line_stops_the_command_after_the_lines_before_it(tmp_path: Path) 
         ("a.gz", gzip.compress(b"\n", mtime=0)[:10] + b"\xff" * 20, ": Error"),
     ],
 )
-def test_bad_input_is_one_line_of_error(tmp_path: Path, name: str, content: bytes, cause: str) -> None:
+def test_bad_input_gives_one_line_of_error(tmp_path: Path, name: str, content: bytes, cause: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     assert is_one_line_of_error(synmt("linearize", path), f"synmt linearize: {path}{cause}")
 
 
-def test_files_that_cannot_be_read_or_written(stream_command: str, tmp_path: Path) -> None:
+def test_unreadable_and_unwritable_files(stream_command: str, tmp_path: Path) -> None:
     def fails(line: str, *parts: str) -> bool:
         return is_one_line_of_error(shell(line, tmp_path), f"synmt {stream_command.split()[0]}: ", *parts)
 
@@ -150,12 +150,12 @@ def test_files_that_cannot_be_read_or_written(stream_command: str, tmp_path: Pat
     assert fails(f"synmt {stream_command} <&-", "stdin: closed")
 
 
-def test_a_bad_line_into_a_full_disk_is_still_one_line(tmp_path: Path) -> None:
+def test_a_bad_line_and_a_full_disk_give_one_line(tmp_path: Path) -> None:
     (tmp_path / "in").write_text(f"{RECORD}\nbad\n")
     assert is_one_line_of_error(shell("synmt linearize in > /dev/full", tmp_path), "output: No space left on device")
 
 
-def test_codes_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_codes(tmp_path: Path) -> None:
     (tmp_path / "bad").write_text("one two three\n")
     bad = shell("synmt linearize --bpe bad", tmp_path)
     assert is_one_line_of_error(bad, "synmt linearize: bad: line 1: not a pair of BPE symbols")
@@ -171,7 +171,7 @@ def test_a_closed_pipe_ends_quietly(stream_command: str, tmp_path: Path) -> None
     assert done.stdout.endswith("\n0\n")
 
 
-def test_output_without_a_buffer_of_python_keeps_the_rules(tmp_path: Path) -> None:
+def test_unbuffered_output_keeps_the_rules(tmp_path: Path) -> None:
     (tmp_path / "in").write_text(f"{RECORD}\n" * 5000)
     pipe = shell("synmt make-masks in | head -n 1; echo ${PIPESTATUS[0]}", tmp_path, PYTHONUNBUFFERED="1")
     assert (pipe.stderr, pipe.stdout[-3:]) == ("", "\n0\n")
@@ -179,7 +179,7 @@ def test_output_without_a_buffer_of_python_keeps_the_rules(tmp_path: Path) -> No
     assert is_one_line_of_error(full, "synmt make-masks: output: No space left on device")
 
 
-def test_help_into_a_full_disk_is_one_line_of_error(tmp_path: Path) -> None:
+def test_help_to_a_full_disk_gives_one_line_of_error(tmp_path: Path) -> None:
     assert is_one_line_of_error(shell("synmt linearize --help > /dev/full", tmp_path), "No space left on device")
 
 
@@ -190,7 +190,7 @@ def test_files_and_stdin_are_read_in_the_order_given(tmp_path: Path) -> None:
     assert done.stdout == "(A a )\n(C c )\n(B b )\n"
 
 
-def test_parts_side_by_side_are_the_whole(tmp_path: Path) -> None:
+def test_parts_processed_in_parallel_equal_the_whole(tmp_path: Path) -> None:
     (tmp_path / "in").write_text("".join(f'{{"tree": "(N {n})"}}\n' for n in range(10)))
     parts = "(head -n 4 in | synmt linearize; tail -n 6 in | synmt linearize)"
     done = shell(f"{parts} | cmp - <(synmt linearize in) && synmt linearize in | paste in - | wc -l", tmp_path)

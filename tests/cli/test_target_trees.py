@@ -50,14 +50,14 @@ def test_translations_come_with_their_trees(parent_model: Path) -> None:
 
 
 @pytest.mark.parametrize("constraints", ["none", "legal"])
-def test_with_fewer_constraints_it_translates_too(parent_model: Path, constraints: str) -> None:
+def test_fewer_constraints_work_too(parent_model: Path, constraints: str) -> None:
     options = ["--constraints", constraints, "--n-best", "2"]
     found = json.loads(synmt("translate", parent_model, *options, text=RECORDS[3]).stdout)
     assert found["text"] == TARGETS[3]
     assert len(found["n_best"]) == 2 and "transitions" in found["n_best"][1]
 
 
-def test_its_folder_says_what_it_is(parent_model: Path) -> None:
+def test_the_model_folder_records_its_decoder(parent_model: Path) -> None:
     model = orjson.loads((parent_model / "config.json").read_bytes())["model"]
     assert model["source"] == {"mask": {"per_layer": False, "tree": "constituency", "relations": "", "hard": False}}
     assert model["target"] == {"ideas": {"parent": {}}, "arcs": {"split": False, "root_arc": False}}
@@ -66,7 +66,7 @@ def test_its_folder_says_what_it_is(parent_model: Path) -> None:
     assert arcs == {f" {direction}-ARC:rel{n}" for direction in ("LEFT", "RIGHT") for n in range(3)}
 
 
-def test_a_pipe_of_target_strings_into_training(tmp_path: Path) -> None:
+def test_training_reads_target_strings_from_a_pipe(tmp_path: Path) -> None:
     """The training run can be resumed, and its decoder has its own options."""
     write_pairs(tmp_path)
     write_target_trees(tmp_path)
@@ -93,7 +93,7 @@ def test_a_pipe_of_target_strings_into_training(tmp_path: Path) -> None:
         ("--model transitions --target broken", "broken:1: token 2: LEFT-ARC:x: an arc needs two words"),
     ],
 )
-def test_bad_input_is_one_line_of_error(tmp_path: Path, options: str, cause: str) -> None:
+def test_bad_input_gives_one_line_of_error(tmp_path: Path, options: str, cause: str) -> None:
     write_pairs(tmp_path)
     (tmp_path / "broken").write_text("a LEFT-ARC:x b\n" * 20)
     done = shell(f"synmt train --source train.jsonl {options} --out model", tmp_path)
@@ -101,14 +101,14 @@ def test_bad_input_is_one_line_of_error(tmp_path: Path, options: str, cause: str
     assert not any((tmp_path / "model").glob("*"))
 
 
-def test_an_option_of_another_system_is_wrong_usage(tmp_path: Path) -> None:
+def test_options_of_other_systems_are_wrong_usage(tmp_path: Path) -> None:
     write_pairs(tmp_path)
     options = "--source train.jsonl --target train.de --model parent --gcn-layers 2"
     done = shell(f"synmt train {options} --out model", tmp_path)
     assert is_wrong_usage(done, "synmt train: sequence+parent does not use --gcn-layers; it belongs to gcn")
 
 
-def test_a_model_of_words_writes_no_trees(mask_model: Path) -> None:
+def test_models_of_words_write_no_trees(mask_model: Path) -> None:
     done = synmt("translate", mask_model, "--format", "conllu", text=RECORDS[0])
     assert is_one_line_of_error(done, f"synmt translate: {mask_model}: does not write dependency trees")
 
@@ -138,7 +138,7 @@ def test_forced_decoding_scores_trees(parent_model: Path, tmp_path: Path) -> Non
     assert right["log_probability_of_arcs"] > wrong["log_probability_of_arcs"]
 
 
-def test_what_cannot_be_scored_is_said(parent_model: Path) -> None:
+def test_unscorable_targets_are_reported(parent_model: Path) -> None:
     two_roots = '{"tokens": ["a", "b"], "heads": [0, 0], "deprels": ["root", "root"], "sentences": [1, 1]}'
     unknown = '{"tokens": ["Hund", "bellt"], "heads": [2, 0], "deprels": ["subject", "root"]}'
     good = '{"tokens": ["Q", "bellt"], "heads": [2, 0], "deprels": ["rel1", "root"]}'
@@ -153,7 +153,7 @@ def test_what_cannot_be_scored_is_said(parent_model: Path) -> None:
         "synmt translate: 1 bad line left empty",
         "synmt translate: 1 line where the tree has several roots left empty",
         "synmt translate: 1 line with an empty side left empty",
-        "synmt translate: scored 1 subword that the model does not know as unknown",
+        "synmt translate: 1 subword not in the vocabulary, scored as the unknown token",
     ]
     done = synmt("translate", parent_model, "--score", "--n-best", "2", text=text)
     assert is_wrong_usage(done, "--n-best has no effect with --score")

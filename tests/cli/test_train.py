@@ -13,7 +13,7 @@ from tests.cli.conftest import TINY
 from tests.cli.corpora import write_pairs
 
 
-def test_a_model_folder_holds_all_that_a_model_is(mask_model: Path) -> None:
+def test_a_model_folder_is_complete(mask_model: Path) -> None:
     names = {path.relative_to(mask_model).as_posix() for path in mask_model.rglob("*") if path.is_file()}
     assert sum(name.startswith("checkpoint/update-") for name in names) == 2
     names = {name for name in names if "/" not in name}
@@ -33,7 +33,7 @@ def test_the_log_is_a_table(mask_model: Path) -> None:
     assert float(rows[-1][header.index("valid_bleu")]) > 50
 
 
-def test_pairs_through_a_pipe(tmp_path: Path) -> None:
+def test_training_reads_pairs_from_a_pipe(tmp_path: Path) -> None:
     """Mask records and text form one table on standard input; the merges come from a file of codes."""
     write_pairs(tmp_path)
     shell("cat train.de | synmt bpe learn --merges 20 > codes", tmp_path)
@@ -53,17 +53,17 @@ def test_pairs_through_a_pipe(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "languages"),
     [
-        ("", ["en", "de"]),  # train.jsonl says nothing, train.de does
+        ("", ["en", "de"]),  # the suffix of train.de names a language, that of train.jsonl does not
         ("--source-language fi", ["fi", "de"]),
         ("--target-language fi", ["en", "fi"]),
         ("--tokenizer none", ["en", "de"]),
     ],
 )
-def test_languages_are_those_of_the_file_names(options: str, languages: list[str], tmp_path: Path) -> None:
+def test_file_names_determine_the_languages(options: str, languages: list[str], tmp_path: Path) -> None:
     write_pairs(tmp_path)
     small = " ".join([*TINY, "--updates", "1"])
     done = shell(f"synmt train --source train.jsonl --target train.de --out model {small} {options}", tmp_path)
-    said = f"synmt train: target text is tokenized as {languages[1]}\n"  # and records bring their words
+    said = f"synmt train: target text is tokenized as {languages[1]}\n"  # and records have their own words
     assert (said in done.stderr) == ("none" not in options)
     assert "suits a CPU" not in done.stderr
     assert orjson.loads((tmp_path / "model" / "config.json").read_bytes())["model"]["languages"] == languages
@@ -85,7 +85,7 @@ def test_languages_are_those_of_the_file_names(options: str, languages: list[str
         ),
     ],
 )
-def test_bad_input_is_one_line_of_error(tmp_path: Path, options: str, cause: str) -> None:
+def test_bad_input_gives_one_line_of_error(tmp_path: Path, options: str, cause: str) -> None:
     write_pairs(tmp_path)
     texts = (tmp_path / "train.de").read_bytes().splitlines(keepends=True)
     (tmp_path / "short.de").write_bytes(b"".join(texts[:-1]))
@@ -107,7 +107,7 @@ def test_bad_input_is_one_line_of_error(tmp_path: Path, options: str, cause: str
         ("--pascal-heads 2 --source train.jsonl --target train.de", "it belongs to pascal: add --model pascal"),
         (
             "--model pascal --pascal-layer 9 --source train.jsonl --target train.de",
-            "takes 2 heads of layer 9, where 4 layers",
+            "takes 2 heads of layer 9, but the network has 4 layers",
         ),
         (
             "--model sequence --tree-dropout 0.1 --source train.jsonl --target train.de",
@@ -117,7 +117,7 @@ def test_bad_input_is_one_line_of_error(tmp_path: Path, options: str, cause: str
         ("--source train.jsonl --target train.de --target-language German", "language 'German' is not a code"),
     ],
 )
-def test_wrong_usage_is_one_line(tmp_path: Path, options: str, cause: str) -> None:
+def test_wrong_usage_gives_one_line(tmp_path: Path, options: str, cause: str) -> None:
     write_pairs(tmp_path)
     system = "" if "-syntax" in options else "--model mask"
     done = shell(f"synmt train {system} {options} --out model", tmp_path)
@@ -125,13 +125,13 @@ def test_wrong_usage_is_one_line(tmp_path: Path, options: str, cause: str) -> No
     assert not (tmp_path / "model").exists()
 
 
-def test_an_unknown_system_is_wrong_usage() -> None:
+def test_unknown_systems_are_wrong_usage() -> None:
     done = synmt("train", "--model", "recurrent", "--out", "x")
     assert done.returncode == 2
     assert "'recurrent' is not one of" in done.stderr
 
 
-def test_a_damaged_checkpoint_is_named(mask_model: Path, tmp_path: Path) -> None:
+def test_damaged_checkpoints_are_reported(mask_model: Path, tmp_path: Path) -> None:
     shell(
         f"cp -r {mask_model} model && rm -r model/checkpoint/* && head -c 1000 model/model.safetensors > cut", tmp_path
     )
@@ -146,7 +146,7 @@ def test_a_damaged_checkpoint_is_named(mask_model: Path, tmp_path: Path) -> None
     assert is_one_line_of_error(done, "model/checkpoint/update-7.safetensors: ")
 
 
-def test_the_command_begins_with_a_model(mask_model: Path, tmp_path: Path) -> None:
+def test_the_command_can_start_from_a_model(mask_model: Path, tmp_path: Path) -> None:
     data = ["--source", mask_model.parent / "train.jsonl", "--target", mask_model.parent / "train.de"]
     more = ["--init", mask_model, *data, "--batch-tokens", "200", "--epochs", "1", "--seed", "3", "--out"]
     done = synmt("train", *more, tmp_path / "begun")

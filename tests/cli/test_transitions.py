@@ -29,14 +29,14 @@ def test_styles(tmp_path: Path) -> None:
     assert back.stdout == "He is my father .\n"
 
 
-def test_trees_without_a_string_are_empty_lines_and_counted() -> None:
+def test_trees_without_a_string_give_empty_lines_and_are_counted() -> None:
     done = synmt("transitions", text=f"{RECORD}\n{TWO_ROOTS}\n{TWO_ROOTS}{RECORD}")
     assert done.returncode == 0
     assert done.stdout == f"{FATHER}\n\n\n\n{FATHER}\n"
     assert done.stderr == "synmt transitions: 2 lines where the tree has several roots left empty\n"
 
 
-def test_trees_that_are_not_projective_are_lifted_and_come_back(tmp_path: Path) -> None:
+def test_lifted_trees_survive_a_round_trip(tmp_path: Path) -> None:
     done = synmt("transitions", text=CROSSING)
     assert done.stdout == "a b c LEFT-ARC:x↑y LEFT-ARC:w d RIGHT-ARC:y\n"
     assert done.stderr == "synmt transitions: lifted the crossing arcs of 1 tree\n"
@@ -47,7 +47,7 @@ def test_trees_that_are_not_projective_are_lifted_and_come_back(tmp_path: Path) 
     assert done.stderr == "synmt transitions: lifted the crossing arcs of 2 trees, 1 irreversibly\n"
 
 
-def test_a_bad_record_is_not_a_tree_without_a_string() -> None:
+def test_bad_records_are_errors_and_not_counted_as_trees_without_a_string() -> None:
     text = f"{TWO_ROOTS}{record('a b', [2, 1], 'x y')}"
     done = synmt("transitions", text=text)
     assert is_one_line_of_error(done, "synmt transitions: stdin:2: word 1 is its own ancestor")
@@ -62,7 +62,7 @@ def test_a_bad_record_is_not_a_tree_without_a_string() -> None:
     )
 
 
-def test_words_that_look_like_arcs_come_back(tmp_path: Path) -> None:
+def test_words_that_look_like_arcs_survive_a_round_trip(tmp_path: Path) -> None:
     (tmp_path / "in").write_text(record("\\ARC:x LEFT-ARC:det ARC: RIGHT-ARC", [2, 0, 2, 2], "det root a b"))
     done = shell("synmt transitions in | tee arcs | synmt transitions --invert --format records", tmp_path)
     assert (tmp_path / "arcs").read_text() == (
@@ -74,7 +74,7 @@ def test_words_that_look_like_arcs_come_back(tmp_path: Path) -> None:
     assert found["deprels"] == ["det", "root", "a", "b"]
 
 
-def test_parsed_text_comes_back_through_the_pipe(tmp_path: Path) -> None:
+def test_parsed_text_survives_a_round_trip_through_a_pipe(tmp_path: Path) -> None:
     (tmp_path / "codes").write_text(CODES)
     text = "He didn't see the well-known \"gold\" dog.\n\nIt's gonna rain (cannot say).\n"
     (tmp_path / "in").write_text(text)
@@ -113,7 +113,7 @@ def test_multiword_tokens_of_conllu_are_words(tmp_path: Path) -> None:
     )
 
 
-def test_a_broken_string_is_named_by_line_and_token() -> None:
+def test_a_broken_string_is_reported_with_line_and_token() -> None:
     broken = f"{FATHER}\n\na b RIGHT-ARC:x LEFT-ARC:y\n"
     done = synmt("transitions", "--invert", text=broken)
     assert is_one_line_of_error(
@@ -125,7 +125,7 @@ def test_a_broken_string_is_named_by_line_and_token() -> None:
     assert blanked.stderr == "synmt transitions: 1 bad line left empty\n"
 
 
-def test_strings_that_are_no_trees_are_repaired() -> None:
+def test_strings_that_are_not_trees_can_be_repaired() -> None:
     broken = f"{FATHER}\n\na b RIGHT-ARC:x LEFT-ARC:y c d@@\nOTHER:x\n"
     done = synmt("transitions", "--invert", "--repair", "--format", "records", text=broken)
     whole, empty, repaired, word = map(json.loads, done.stdout.splitlines())

@@ -21,7 +21,7 @@ def jsonl(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def test_what_was_learnt_is_translated_line_by_line(mask_model: Path) -> None:
+def test_learned_pairs_are_translated_line_by_line(mask_model: Path) -> None:
     """Lines may be in any order, between empty lines of any kind."""
     given = list(zip(RECORDS, TARGETS, strict=True)) * 3 + [("", ""), (" ", ""), ("{}", "")] * 2
     random.Random(1).shuffle(given)
@@ -30,12 +30,12 @@ def test_what_was_learnt_is_translated_line_by_line(mask_model: Path) -> None:
     assert done.stdout.split("\n") == [*(text for _, text in given), ""]
 
 
-def test_small_batches_give_the_same(mask_model: Path) -> None:
+def test_batch_size_does_not_matter(mask_model: Path) -> None:
     done = synmt("translate", mask_model, "--batch-tokens", "1", "--beam", "1", text=jsonl(RECORDS))
     assert done.stdout.splitlines() == TARGETS
 
 
-def test_several_processes_give_the_same(mask_model: Path, tmp_path: Path) -> None:
+def test_several_processes_write_the_same(mask_model: Path, tmp_path: Path) -> None:
     """Scores are the same to the last digit, also for an ensemble. If the reader closes the pipe or a line is bad, the
     output is that of one process."""
     (tmp_path / "in").write_text(jsonl([*RECORDS * 20, "", *RECORDS]))
@@ -59,7 +59,7 @@ def test_several_processes_give_the_same(mask_model: Path, tmp_path: Path) -> No
     )
 
 
-def test_json_lines_hold_scores_and_alternatives(mask_model: Path) -> None:
+def test_json_lines_contain_scores_and_alternatives(mask_model: Path) -> None:
     done = synmt("translate", mask_model, "--n-best", "3", "--beam", "3", text=jsonl([*RECORDS, ""]))
     *found, empty = [json.loads(line) for line in done.stdout.splitlines()]
     assert [each["text"] for each in found] == TARGETS
@@ -73,17 +73,17 @@ def test_json_lines_hold_scores_and_alternatives(mask_model: Path) -> None:
     assert empty["text"] == "" and empty["tokens"] == []
 
 
-def test_a_longer_list_than_the_beam_is_refused(mask_model: Path) -> None:
+def test_n_best_lists_longer_than_the_beam_are_refused(mask_model: Path) -> None:
     done = synmt("translate", mask_model, "--n-best", "5", text=jsonl(RECORDS))
     assert is_wrong_usage(done, "--n-best 5 needs --beam 5 or more")
 
 
-def test_a_search_among_trees_is_refused_where_there_are_none(mask_model: Path) -> None:
+def test_tree_searches_need_models_that_write_trees(mask_model: Path) -> None:
     done = synmt("translate", mask_model, "--search", "words", text=jsonl(RECORDS))
     assert is_wrong_usage(done, "--search needs a model that writes arcs among its words")
 
 
-def test_precision_changes_probabilities_and_not_by_much(mask_model: Path) -> None:
+def test_precision_changes_probabilities_only_slightly(mask_model: Path) -> None:
     found = {}
     for precision in ("auto", "fp32", "bf16", "int8"):
         done = synmt("translate", mask_model, "--format", "jsonl", "--precision", precision, text=jsonl(RECORDS))
@@ -96,7 +96,7 @@ def test_precision_changes_probabilities_and_not_by_much(mask_model: Path) -> No
     assert is_wrong_usage(done, "--score does not work with --precision int8")
 
 
-def test_a_model_beside_itself_is_the_model(mask_model: Path, tmp_path: Path) -> None:
+def test_an_ensemble_of_a_model_and_itself_equals_the_model(mask_model: Path, tmp_path: Path) -> None:
     alone, together = (
         synmt("translate", *models, "--format", "jsonl", text=jsonl(RECORDS)).stdout
         for models in ([mask_model], [mask_model, mask_model])
@@ -117,7 +117,7 @@ def test_a_model_beside_itself_is_the_model(mask_model: Path, tmp_path: Path) ->
     assert done.returncode == 2 and "--score takes one model" in done.stderr
 
 
-def test_drawn_translations_depend_on_their_seed_alone(mask_model: Path) -> None:
+def test_sampled_translations_depend_only_on_their_seed(mask_model: Path) -> None:
     text = jsonl(RECORDS) * 3
     draw = ["translate", mask_model, "--sample"]
     first = synmt(*draw, text=text).stdout
@@ -139,14 +139,14 @@ def test_drawn_translations_depend_on_their_seed_alone(mask_model: Path) -> None
 @pytest.mark.parametrize(
     ("penalty", "divisor"), [("gnmt", lambda length: ((5 + length) / 6) ** 0.5), ("plain", lambda length: length**0.5)]
 )
-def test_scores_are_divided_as_the_options_say(mask_model: Path, penalty: str, divisor: Callable[[int], float]) -> None:
+def test_length_penalties_follow_the_options(mask_model: Path, penalty: str, divisor: Callable[[int], float]) -> None:
     options = ["--length-penalty", penalty, "--alpha", "0.5", "--format", "jsonl"]
     found = json.loads(synmt("translate", mask_model, *options, text=RECORDS[1]).stdout)
     length = len(found["tokens"]) + 1  # each word is one subword, and the end counts
     assert found["score"] == pytest.approx(found["log_probability"] / divisor(length))
 
 
-def test_raw_text_is_parsed_on_the_way(mask_model: Path) -> None:
+def test_raw_text_is_parsed_if_needed(mask_model: Path) -> None:
     done = synmt("translate", mask_model, text="\nThe dog sleeps.\n")
     assert done.returncode == 0
     assert (
@@ -156,7 +156,7 @@ def test_raw_text_is_parsed_on_the_way(mask_model: Path) -> None:
     assert first == "" and second != ""
 
 
-def test_text_mask_records_and_parse_records_give_the_same(mask_model: Path, tmp_path: Path) -> None:
+def test_text_mask_records_and_parse_records_give_the_same_translation(mask_model: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("She sees the dog!\n\nHe sleeps.\n")
     pipes = ["synmt translate {m} text", "synmt parse text | synmt translate {m}",
              "synmt parse text | synmt make-masks | synmt translate {m}"]  # fmt: skip
@@ -166,7 +166,7 @@ def test_text_mask_records_and_parse_records_give_the_same(mask_model: Path, tmp
     assert results[0].stdout.count("\n") == 3
 
 
-def test_a_bad_record_stops_or_is_left_empty(mask_model: Path) -> None:
+def test_a_bad_record_stops_or_gives_an_empty_line(mask_model: Path) -> None:
     text = jsonl([RECORDS[0], '{"tree": "no tree"}', "nonsense", RECORDS[1]])
     done = synmt("translate", mask_model, text=text)
     assert is_one_line_of_error(done, "synmt translate: stdin:2: tree: word 'no' outside brackets")
@@ -187,7 +187,7 @@ def test_an_unparsed_sentence_is_translated_and_counted(mask_model: Path) -> Non
     assert done.stderr == said
 
 
-def test_models_that_are_none(tmp_path: Path) -> None:
+def test_broken_models(tmp_path: Path) -> None:
     done = synmt("translate", tmp_path / "nowhere", text="a\n")
     assert is_one_line_of_error(done, f"synmt translate: {tmp_path}/nowhere/config.json: No such file or directory")
     (tmp_path / "config.json").write_text('{"format": 1')
@@ -202,7 +202,7 @@ def test_full_disks_and_closed_pipes(mask_model: Path, tmp_path: Path) -> None:
     assert (closed.stdout, closed.stderr) == (f"{TARGETS[0]}\n0\n", "")
 
 
-def test_nothing_in_nothing_out(mask_model: Path) -> None:
+def test_empty_input_gives_empty_output(mask_model: Path) -> None:
     done = synmt("translate", mask_model, text="")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -226,7 +226,7 @@ def test_one_model_translates_and_parses(multitask_model: Path) -> None:
     assert parsed.stdout.splitlines() == ["(S (NP ) (VP (NP ) ) )", "", "(S (NP ) (VP ) )"]
 
 
-def test_a_task_that_was_not_learnt(mask_model: Path) -> None:
+def test_a_task_that_was_not_trained(mask_model: Path) -> None:
     done = synmt("translate", mask_model, "--task", "parse", text=RECORDS[0])
     assert is_one_line_of_error(done, f"synmt translate: {mask_model}: was not trained to parse")
 
@@ -247,7 +247,9 @@ SENTENCES = [
         ("multitask", "benepar", True),
     ],
 )  # fmt: skip
-def test_raw_text_is_translated_as_its_records_are(system: str, parser: str, raw: bool, tmp_path: Path) -> None:
+def test_raw_text_and_its_records_give_the_same_translation(
+    system: str, parser: str, raw: bool, tmp_path: Path
+) -> None:
     """No parser is needed. The words are split as in training, whether on records or on raw text."""
     (tmp_path / "train.en").write_text(jsonl(SENTENCES * 5))
     (tmp_path / "train.de").write_text(jsonl(TARGETS * 5))
@@ -272,7 +274,7 @@ def test_raw_text_is_translated_as_its_records_are(system: str, parser: str, raw
     assert (of_text.stdout, of_text.stderr) == (of_records.stdout, "")
 
 
-def test_text_that_is_tokenized_already(mask_model: Path, tmp_path: Path) -> None:
+def test_tokenized_text_is_reported(mask_model: Path, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("He is n't my father .\n")
     files = ["--source", tmp_path / "in", "--target", tmp_path / "in", "--out"]
     done = synmt("train", *TINY, "--epochs", "1", *files, tmp_path / "moses")
@@ -286,7 +288,7 @@ def test_text_that_is_tokenized_already(mask_model: Path, tmp_path: Path) -> Non
     assert "already" not in done.stderr
 
 
-def test_a_tokenizer_is_that_of_both_sides(mask_model: Path) -> None:
+def test_one_tokenizer_applies_to_both_sides(mask_model: Path) -> None:
     for option, words in (([], "Er ist n ' t @ - @ da !"), (["--tokenizer", "none"], "Er ist n't @-@ da!")):
         text = f"{RECORDS[0]}\tEr ist n't @-@ da!\n"
         done = synmt("translate", mask_model, "--score", *option, "--format", "jsonl", text=text)
@@ -294,13 +296,13 @@ def test_a_tokenizer_is_that_of_both_sides(mask_model: Path) -> None:
         assert " ".join(tokens).replace("@@ ", "").replace("&apos;", "'") == words
 
 
-def test_other_formats_are_not_taken_for_text(mask_model: Path) -> None:
+def test_other_formats_are_not_mistaken_for_text(mask_model: Path) -> None:
     for number, text in enumerate(("# text = He is.\n1\tHe\t", f"\n1\tHe{8 * chr(9)}_\n"), 1):
         done = synmt("translate", mask_model, text=text)
         assert is_one_line_of_error(done, f"stdin:{number}: CoNLL-U is not text", "synmt parse --input conllu")
 
 
-def test_forced_decoding_scores_what_a_search_finds(mask_model: Path) -> None:
+def test_forced_decoding_gives_the_scores_of_the_search(mask_model: Path) -> None:
     found = synmt("translate", mask_model, "--format", "jsonl", text=jsonl(RECORDS)).stdout.splitlines()
     expected = [json.loads(line)["log_probability"] for line in found]
     pairs = [f"{record}\t{text}" for record, text in zip(RECORDS, TARGETS, strict=True)]
@@ -313,7 +315,7 @@ def test_forced_decoding_scores_what_a_search_finds(mask_model: Path) -> None:
     assert json.loads(empty) == {"log_probability": None, "tokens": [], "log_probabilities": []}
 
 
-def test_markup_comes_back_in_the_translation(letter_aligner: Path, tmp_path: Path) -> None:
+def test_markup_is_restored_in_the_translation(letter_aligner: Path, tmp_path: Path) -> None:
     """Each tag occurs once, with the same nesting, around words or none. The text between tags is the translation."""
     write_model(tmp_path / "model", "sequence")
     lines = ["He <b>is <i>my</i></b> father.<br>", "", "<p class='x'>father</p>", "no markup &amp; none", "<x id='1'/>"]

@@ -9,7 +9,7 @@ from synmt.data.batches import cuts, in_windows, order_by_lengths, shuffled_batc
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=60), st.integers(1, 200))
-def test_batches_hold_each_sentence_once_within_their_budget(lengths: list[int], budget: int) -> None:
+def test_batches_contain_each_sentence_once_within_their_budget(lengths: list[int], budget: int) -> None:
     batches = token_batches(list(range(len(lengths))), np.array(lengths), budget)
     assert [index for batch in batches for index in batch] == list(range(len(lengths)))
     for batch in batches:
@@ -17,7 +17,7 @@ def test_batches_hold_each_sentence_once_within_their_budget(lengths: list[int],
 
 
 @given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 200))
-def test_a_batch_is_filled_as_far_as_it_goes(lengths: list[int], budget: int) -> None:
+def test_batches_are_as_full_as_possible(lengths: list[int], budget: int) -> None:
     ends = list[int]()
     begin = 0
     for place in range(1, len(lengths)):
@@ -27,7 +27,7 @@ def test_a_batch_is_filled_as_far_as_it_goes(lengths: list[int], budget: int) ->
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=40), st.integers(0, 3))
-def test_shuffled_batches_are_those_of_lists(pairs: list[tuple[int, int]], epoch: int) -> None:
+def test_shuffled_batches_equal_those_of_lists(pairs: list[tuple[int, int]], epoch: int) -> None:
     """Batches are cut from a random order sorted by length, and then shuffled themselves."""
     source, target = (np.array([each[side] for each in pairs], np.int64) for side in (0, 1))
     random = np.random.default_rng([5, epoch])
@@ -45,7 +45,7 @@ def test_shuffled_batches_are_those_of_lists(pairs: list[tuple[int, int]], epoch
     st.integers(1, 30),
     st.integers(0, 3),
 )
-def test_windows_in_batches_give_what_each_item_gives(
+def test_batched_windows_equal_single_items(
     given_items: list[tuple[str, bool]], size: int, budget: int, ahead: int
 ) -> None:
     """The longest items of a window come first, whether batches are taken one by one or ahead. When the input pauses
@@ -85,7 +85,7 @@ def test_windows_in_batches_give_what_each_item_gives(
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), max_size=30))
-def test_pairs_in_order_are_each_there_and_equal_ones_stay_in_theirs(lengths: list[tuple[int, int]]) -> None:
+def test_the_order_of_pairs_is_complete_and_stable(lengths: list[tuple[int, int]]) -> None:
     source, target = np.array(lengths, np.int64).reshape(-1, 2).T
     order = order_by_lengths(source, target)
     assert sorted(order) == list(range(len(lengths)))
@@ -110,7 +110,7 @@ def test_pairs_are_sorted_by_their_longer_side_and_then_to_and_fro(lengths: list
 
 
 @pytest.mark.parametrize("longer", [1, 2])
-def test_neighbours_are_alike_on_both_sides(longer: int) -> None:
+def test_neighbours_have_similar_lengths_on_both_sides(longer: int) -> None:
     """The test compares with an order by sources and then targets; sources with labels are twice as long."""
     random = np.random.default_rng(0)
     words = random.lognormal(2.9, 0.5, 20_000)

@@ -28,7 +28,7 @@ def pairs() -> list[SentencePair]:
     ]
 
 
-def test_pairs_come_back_whole_and_in_order_as_often_as_they_are_wanted() -> None:
+def test_pairs_can_be_read_repeatedly_in_order() -> None:
     found = Bitext(pairs())
     assert len(found) == len(pairs())
     assert list(found) == pairs()
@@ -36,12 +36,12 @@ def test_pairs_come_back_whole_and_in_order_as_often_as_they_are_wanted() -> Non
 
 
 @given(words, words)
-def test_words_need_not_spell_their_text(source: list[str], target: list[str]) -> None:
+def test_words_may_differ_from_the_spelling_of_the_text(source: list[str], target: list[str]) -> None:
     pair = SentencePair(ParseRecord(text="text", tokens=source), ParseRecord(tokens=target), LINES)
     assert list(Bitext([pair])) == [pair]
 
 
-def test_iterations_do_not_disturb_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_iterations_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
     for size in (bitext.IN_MEMORY, 100):  # bytes; larger bitexts are on disk
         monkeypatch.setattr(bitext, "IN_MEMORY", size)
         found = Bitext(pairs() * 20)
@@ -50,7 +50,7 @@ def test_iterations_do_not_disturb_each_other(monkeypatch: pytest.MonkeyPatch) -
         )
 
 
-def test_many_pairs_are_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_large_bitexts_are_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(bitext, "IN_MEMORY", 1000)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
     assert list(Bitext(pairs()[:1])) == pairs()[:1]

@@ -8,7 +8,7 @@ from synmt.model.config import BatchBy
 from tests import tiny
 
 
-def test_order_is_a_function_of_seed_and_epoch() -> None:
+def test_the_order_depends_only_on_seed_and_epoch() -> None:
     data, _ = tiny.corpus("sequence")
     data.sources.ids, data.targets = [*data.sources.ids] * 20, [*data.targets] * 20
     first = list(data.shuffled_batches(16, seed=1, epoch=0))
@@ -19,7 +19,7 @@ def test_order_is_a_function_of_seed_and_epoch() -> None:
 
 
 @pytest.mark.parametrize("by", get_args(BatchBy))
-def test_batches_hold_at_most_what_is_counted(by: BatchBy) -> None:
+def test_batches_are_within_the_counted_budget(by: BatchBy) -> None:
     data, _ = tiny.corpus("mask")
     lengths: dict[BatchBy, Callable[[int], int]] = {
         "tokens": lambda pair: max(len(data.sources.ids[pair]), len(data.targets[pair])),
@@ -33,13 +33,13 @@ def test_batches_hold_at_most_what_is_counted(by: BatchBy) -> None:
         assert all(len(batch) * max(map(lengths[by], batch)) <= limit or len(batch) == 1 for batch in batches)
 
 
-def test_systems_learn_from_the_same_sentences_an_update_if_sentences_count() -> None:
+def test_batches_by_sentences_are_equal_for_all_systems() -> None:
     systems = [tiny.corpus(system)[0] for system in ("sequence", "mask", "linearized")]
     assert len({tuple(map(len, data.shuffled_batches(3, 1, 0, "sentences"))) for data in systems}) == 1
     assert len({len(data.shuffled_batches(12, 1, 0)) for data in systems}) > 1
 
 
-def test_a_batch_by_hand() -> None:
+def test_a_batch_worked_by_hand() -> None:
     data, vocabulary = tiny.corpus("mask")
     source, target = data.batch([2, 1], torch.device("cpu"))
     assert source.ids.shape == (2, 8)  # (NP (NN fat@@ her)), (S (NP (NN fat@@ her)) (VP (VBZ is)))

@@ -66,7 +66,7 @@ def parts(found: Any) -> list[Any]:
     [*((system, "sequence") for system in tiny.SYSTEMS), *(("sequence", target) for target in tiny.TARGET_SYSTEMS)],
 )
 @pytest.mark.parametrize(("tree_dropout", "subword_dropout"), [(0.0, 0.0), (0.5, 0.0), (0.5, 0.4)])
-def test_batches_from_a_disk_are_those_of_memory(
+def test_batches_from_disk_equal_those_from_memory(
     source: str,
     target: str,
     tree_dropout: float,
@@ -107,7 +107,7 @@ def test_batches_from_a_disk_are_those_of_memory(
     assert list(words) == list(in_memory.shuffled_batches(7, 1, 0, "source-words"))
 
 
-def test_a_training_on_prepared_data_is_the_one_on_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_training_on_prepared_data_equals_training_on_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """This holds when the columns are made, reused or used by a resumed run, also alongside runs with other seeds."""
     data, kept = write_corpus(tmp_path), tmp_path / "kept"
     lines = Path(str(data.target)).read_text().splitlines()
@@ -134,7 +134,7 @@ def test_a_training_on_prepared_data_is_the_one_on_text(tmp_path: Path, capsys: 
         assert (folder.vocabulary, folder.bpe.codes) == (text.vocabulary, text.bpe.codes)
 
 
-def test_text_need_not_be_there_when_a_model_has_been_trained(tmp_path: Path) -> None:
+def test_text_is_no_longer_needed_after_training(tmp_path: Path) -> None:
     """A run that began without prepared data can be resumed with them."""
     data = write_corpus(tmp_path)
     whole = run(tmp_path / "whole", data)
@@ -143,7 +143,7 @@ def test_text_need_not_be_there_when_a_model_has_been_trained(tmp_path: Path) ->
     assert_same_tensors(whole.parameters, part.parameters)
 
 
-def test_several_processes_prepare_what_one_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_several_processes_prepare_the_same_columns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Both files have records with trees, a bad line, some sentences without a tree, and a tree to be lifted."""
     for module in (bitext, columns):
         monkeypatch.setattr(module, "WINDOW", 7)
@@ -173,7 +173,7 @@ def test_several_processes_prepare_what_one_does(monkeypatch: pytest.MonkeyPatch
         run(tmp_path / "3", data, "pascal", ONE, target="gcn", prepared=tmp_path / "other", jobs=2)
 
 
-def test_text_is_read_by_several_processes_as_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_processes_read_the_same_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bitext, "WINDOW", 3)
     words = ["Hello, world.", "", "it's  e.g. (2,5)"]
     lines = [(Line(words[n % 3], "a", n), Line(words[n % 2], "b", n)) for n in range(20)]
@@ -242,9 +242,7 @@ def without_dev(found: Counter[tuple[str, str]]) -> dict[tuple[str, str], int]:
     return {key: count for key, count in found.items() if key[1] != "dev"}
 
 
-def test_columns_are_computed_once_by_processes_that_start_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_that_start_together_compute_columns_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The processes of torchrun, for example, all use them at the same time."""
     together = Barrier(3)
     data, _, sources = corpora(tmp_path)
@@ -264,7 +262,7 @@ def test_columns_are_computed_once_by_processes_that_start_together(
     assert lengths == [32] * 3 and found == {("translate", each): count for each, count in sources.items()}
 
 
-def test_everything_that_decides_columns_makes_others_and_nothing_else_does(tmp_path: Path) -> None:
+def test_columns_depend_on_everything_that_affects_them_and_nothing_else(tmp_path: Path) -> None:
     data, kept = write_corpus(tmp_path), tmp_path / "kept"
     first = run(tmp_path / "first", data, config=ONE, prepared=kept)
     codes = tmp_path / "codes"
@@ -302,7 +300,7 @@ def test_everything_that_decides_columns_makes_others_and_nothing_else_does(tmp_
     assert other() == ["--source"]
 
 
-def test_other_options_and_other_text_have_columns_of_their_own(tmp_path: Path) -> None:
+def test_other_options_and_other_text_have_other_columns(tmp_path: Path) -> None:
     data, kept = write_corpus(tmp_path), tmp_path / "kept"
     for number, config in enumerate((ONE, replace(ONE, precision="fp32", seed=3), replace(ONE, max_length=21)), 1):
         run(tmp_path / f"{number}", data, config=config, prepared=kept)
@@ -313,7 +311,7 @@ def test_other_options_and_other_text_have_columns_of_their_own(tmp_path: Path) 
     assert len(list(kept.iterdir())) == 3
 
 
-def test_pairs_that_cannot_be_found_again_are_not_saved(tmp_path: Path) -> None:
+def test_pairs_that_can_be_read_only_once_are_not_saved(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match="--prepared: standard input"):
         run(tmp_path / "model", PairFiles("-"), prepared=tmp_path / "kept", dev=write_corpus(tmp_path))
 
@@ -329,7 +327,7 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     assert (piped.path / "model.safetensors").read_bytes() == (direct.path / "model.safetensors").read_bytes()
 
 
-def test_the_cache_removes_the_columns_that_were_used_longest_ago(tmp_path: Path) -> None:
+def test_the_cache_removes_the_least_recently_used_columns(tmp_path: Path) -> None:
     """It keeps columns in use and columns just made, whatever their size."""
     folders = [tmp_path / name for name in "abcd"]
     for age, folder in enumerate(folders):
@@ -345,7 +343,7 @@ def test_the_cache_removes_the_columns_that_were_used_longest_ago(tmp_path: Path
     assert [folder.exists() for folder in folders] == [False, False, False, True]
 
 
-def test_a_cache_that_cannot_be_written_is_announced(
+def test_an_unwritable_cache_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -404,7 +402,7 @@ def elsewhere(path: Path) -> None:
         (lambda kept: edited(kept, arrays={}), "no sentence pairs"),
     ],
 )
-def test_a_folder_that_is_damaged_is_refused(damage: Callable[[Path], None], cause: str, tmp_path: Path) -> None:
+def test_damaged_folders_are_refused(damage: Callable[[Path], None], cause: str, tmp_path: Path) -> None:
     data, kept = write_corpus(tmp_path), tmp_path / "kept"
     run(tmp_path / "first", data, config=ONE, prepared=kept)
     damage(only(kept))
@@ -412,7 +410,7 @@ def test_a_folder_that_is_damaged_is_refused(damage: Callable[[Path], None], cau
         run(tmp_path / "second", data, config=ONE, prepared=kept)
 
 
-def test_what_was_left_half_made_is_made_anew(tmp_path: Path) -> None:
+def test_half_written_columns_are_made_again(tmp_path: Path) -> None:
     data, kept = write_corpus(tmp_path), tmp_path / "kept"
     first = run(tmp_path / "first", data, config=ONE, prepared=kept)
     (only(kept) / DESCRIPTION).unlink()
@@ -421,7 +419,7 @@ def test_what_was_left_half_made_is_made_anew(tmp_path: Path) -> None:
     assert not (only(kept) / "99.npy").exists()
 
 
-def test_pairs_without_anything_to_learn_are_refused(tmp_path: Path) -> None:
+def test_useless_pairs_are_refused(tmp_path: Path) -> None:
     data = write_corpus(tmp_path)
     for name in ("kept", ""):
         with pytest.raises(BadInput, match="no sentence pairs to train on"):

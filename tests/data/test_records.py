@@ -36,7 +36,7 @@ def test_text_without_a_tree_is_tokenized() -> None:
     assert [record.tokens for record in read("a  b", "", "c {")] == [["a", "b"], [], ["c", "{"]]
 
 
-def test_text_for_a_tree_goes_through_the_embedded_parser() -> None:
+def test_text_that_needs_a_tree_is_parsed_by_the_embedded_parser() -> None:
     moses = SideWords("source", "en", Words("moses"))
     first, second, empty = read("", "He is my father.", " ", needs_tree=True, words=moses)
     assert (first.tree, empty.tree) == (None, None)
@@ -45,7 +45,7 @@ def test_text_for_a_tree_goes_through_the_embedded_parser() -> None:
 
 
 @pytest.mark.parametrize("needs_tree", [False, True])
-def test_words_between_spaces_stay_words(needs_tree: bool) -> None:
+def test_words_separated_by_spaces_stay_words(needs_tree: bool) -> None:
     texts = ["He is n't my father .", "", "don't do-it in (3.5%) @-@ places."]
     found = read(*texts, needs_tree=needs_tree)
     assert [record.tokens for record in found] == [text.split() for text in texts]
@@ -53,7 +53,7 @@ def test_words_between_spaces_stay_words(needs_tree: bool) -> None:
 
 
 @pytest.mark.parametrize("needs_tree", [False, True])
-def test_the_first_line_that_is_not_empty_tells_what_all_are(needs_tree: bool) -> None:
+def test_the_first_nonempty_line_determines_the_format(needs_tree: bool) -> None:
     empty, blank, record, mask = read("", " ", RECORD, MASK_RECORD, needs_tree=needs_tree)
     assert empty == blank == ParseRecord()
     assert record.tokens == ["He", "is"]
@@ -65,7 +65,7 @@ def test_the_first_line_that_is_not_empty_tells_what_all_are(needs_tree: bool) -
     ("text", "cause"),
     [("He is.", "not JSON"), ('{"tokens": ["a"]}', "no constituency tree"), ('{"tree": "(S"}', "tree: ")],
 )
-def test_a_bad_record_is_named_or_blanked(text: str, cause: str) -> None:
+def test_a_bad_record_is_reported_or_blank(text: str, cause: str) -> None:
     given = lines([RECORD, text, RECORD])
     with pytest.raises(BadInput, match=f"^in:2: .*{cause}"):
         list(source_records(given, TREE, plain_words(), strict=True))
@@ -75,7 +75,7 @@ def test_a_bad_record_is_named_or_blanked(text: str, cause: str) -> None:
     assert bad.counts == {"bad line": 1}
 
 
-def test_a_line_without_text_is_handed_over() -> None:
+def test_a_line_without_text_is_passed_on() -> None:
     faulty = Line("", "in", 1, fault="not UTF-8")
     bad = BadLines("blank")
     ((_, record),) = source_records([faulty], NONE, plain_words(), bad)
@@ -85,7 +85,7 @@ def test_a_line_without_text_is_handed_over() -> None:
         list(source_records([faulty], NONE, plain_words()))
 
 
-def test_what_sentences_lack_is_counted() -> None:
+def test_missing_fields_are_counted() -> None:
     words, texts = plain_words(), [RECORD, '{"tokens": ["a"]}', "{}", '{"tokens": ["a", "b"], "heads": [2, null]}']
     records = [record.tokens for _, record in source_records(lines(texts), TREE | {"heads"}, words)]
     assert records == [["He", "is"], ["a"], [], ["a", "b"]]
@@ -95,5 +95,5 @@ def test_what_sentences_lack_is_counted() -> None:
     assert next(words.doubts()) == "2 of 3 source sentences have no dependency heads, and are read without it"
 
 
-def test_a_record_of_text_alone_is_tokenized() -> None:
+def test_a_record_with_only_text_is_tokenized() -> None:
     assert [record.tokens for record in read('{"text": "a b"}', "{}")] == [["a", "b"], []]

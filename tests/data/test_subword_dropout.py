@@ -23,7 +23,7 @@ from tests.training.test_run import assert_same_tensors, log_rows, newest
 
 
 @pytest.mark.parametrize("system", tiny.SYSTEMS)
-def test_every_form_of_a_pair_has_the_same_words_and_all_columns(system: str) -> None:
+def test_all_segmentations_of_a_pair_have_the_same_words_and_columns(system: str) -> None:
     config = ModelConfig(
         source_side(tiny.SYSTEMS[system]), tiny.TARGET_SYSTEMS["sequence"], ("en", "de"), "none", tiny.CONFIG
     )
@@ -49,7 +49,7 @@ def words_in(entries: list[str]) -> list[str]:
     return join_subwords([entry for entry in entries if not is_structural(entry)])
 
 
-def test_epochs_take_turns_in_batches_that_stay() -> None:
+def test_segmentations_take_turns_in_the_same_batches() -> None:
     """Each pair occurs once per epoch, in the batches of the first segmentation. It never has this segmentation itself,
     and another one in each epoch."""
     config = ModelConfig(
@@ -74,7 +74,7 @@ def test_epochs_take_turns_in_batches_that_stay() -> None:
     assert set(rows.values()) == {1} and len(rows) == SEGMENTATIONS * len(firsts) and not rows.keys() & {*firsts}
 
 
-def test_a_resumed_run_is_an_uninterrupted_one(tmp_path: Path) -> None:
+def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path) -> None:
     """This also holds if several processes prepare the data, and with prepared data. The run keeps its initial rate."""
     data = write_corpus(tmp_path)
     config = replace(SHORT, validate_every=3, subword_dropout=0.3)

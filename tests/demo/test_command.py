@@ -16,7 +16,7 @@ def test_writes_the_corpus_and_nothing_to_stdout(tmp_path: Path) -> None:
     assert len((tmp_path / "new" / "folder" / "dev.kel").read_text().splitlines()) == 5
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+def test_an_unwritable_folder_gives_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run("--out", str(tmp_path / "file" / "folder"))
     assert done.returncode == 1

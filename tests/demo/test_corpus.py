@@ -35,14 +35,14 @@ def read(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
 
 
-def test_same_seed_same_corpus_and_another_seed_another(tmp_path: Path) -> None:
+def test_the_corpus_depends_only_on_the_seed(tmp_path: Path) -> None:
     for name, seed in (("a", 5), ("b", 5), ("c", 6)):
         write_corpus(tmp_path / name, sentences=60, held_out=20, seed=seed)
     assert read(tmp_path / "a") == read(tmp_path / "b")
     assert read(tmp_path / "a")["train.en"] != read(tmp_path / "c")["train.en"]
 
 
-def test_more_training_pairs_leave_the_test_set_as_it_is(tmp_path: Path) -> None:
+def test_the_test_set_does_not_depend_on_the_size_of_train(tmp_path: Path) -> None:
     write_corpus(tmp_path / "small", sentences=30, held_out=20, seed=5)
     write_corpus(tmp_path / "large", sentences=90, held_out=20, seed=5)
     small, large = read(tmp_path / "small"), read(tmp_path / "large")
@@ -50,7 +50,7 @@ def test_more_training_pairs_leave_the_test_set_as_it_is(tmp_path: Path) -> None
     assert large["train.kel"].startswith(small["train.kel"])
 
 
-def test_the_parts_share_no_sentence_and_line_n_belongs_to_line_n(tmp_path: Path) -> None:
+def test_the_sets_are_disjoint_and_their_files_parallel(tmp_path: Path) -> None:
     write_corpus(tmp_path, sentences=400, held_out=50, seed=1)
     files = read(tmp_path)
     assert set(files) == {f"{part}.{ending}" for part in ("train", "dev", "test") for ending in ENDINGS} | {*READY}
@@ -62,7 +62,7 @@ def test_the_parts_share_no_sentence_and_line_n_belongs_to_line_n(tmp_path: Path
     assert all(len(files[f"train.{ending}"].splitlines()) == 400 for ending in ("en.ptb", "links"))
 
 
-def test_conllu_carries_the_heads_and_the_text(pairs: list[Pair]) -> None:
+def test_conllu_has_the_heads_and_the_text(pairs: list[Pair]) -> None:
     for sentence in (side for pair in pairs[:200] for side in (pair.english, pair.kel)):
         (block,) = conllu.parse(sentence.conllu() + "\n\n")
         assert [token["head"] for token in block] == sentence.heads()
@@ -82,7 +82,7 @@ def test_the_leaves_of_the_tree_are_the_tokens(pairs: list[Pair]) -> None:
         assert tags == [word.xpos for word in pair.english.words]
 
 
-def test_a_constituent_has_one_word_whose_head_lies_outside(pairs: list[Pair]) -> None:
+def test_each_constituent_has_one_word_with_its_head_outside(pairs: list[Pair]) -> None:
     """The two English analyses agree: phrases are subtrees, except the verb phrase, which lacks its subject."""
     for pair in pairs:
         tree, heads = pair.english.tree, pair.english.heads()
@@ -140,7 +140,7 @@ def test_the_verb_comes_last_in_its_clause(pairs: list[Pair]) -> None:
                 assert place[id(word)] < place[id(word.head)], pair.kel.text()
 
 
-def test_the_number_of_the_subject_decides_the_ending_of_the_verb(pairs: list[Pair]) -> None:
+def test_verb_endings_agree_with_the_number_of_the_subject(pairs: list[Pair]) -> None:
     endings: Counter[str] = Counter()
     for pair in pairs:
         for subject in (word for word in pair.kel.words if word.deprel == "nsubj"):
@@ -168,7 +168,7 @@ def test_a_relative_verb_agrees_with_the_noun_it_describes(pairs: list[Pair]) ->
     assert seen > 200
 
 
-def test_the_role_of_a_noun_decides_its_case(pairs: list[Pair]) -> None:
+def test_the_role_of_a_noun_determines_its_case(pairs: list[Pair]) -> None:
     for pair in pairs:
         for word in pair.kel.words:
             if word.deprel in CASE_OF:
@@ -185,7 +185,7 @@ def test_an_adjective_agrees_with_its_noun_in_class_and_number(pairs: list[Pair]
             assert adjective.form.endswith(theme + ("ri" if noun.feats["Number"] == "Plur" else "k"))
 
 
-def test_particles_stand_on_both_sides_of_the_object(pairs: list[Pair]) -> None:
+def test_particles_occur_on_both_sides_of_the_object(pairs: list[Pair]) -> None:
     """Whether or not they are separated in English, verb and particle become one prefixed Kel verb."""
     distances: Counter[bool] = Counter()
     for pair in pairs:
@@ -200,7 +200,7 @@ def test_particles_stand_on_both_sides_of_the_object(pairs: list[Pair]) -> None:
     assert min(distances.values()) > 50 and len(distances) == 2
 
 
-def test_english_says_all_that_kel_needs() -> None:
+def test_english_expresses_everything_that_kel_needs() -> None:
     """One English sentence has one translation; shallow sentences repeat often enough to show it."""
     translations: dict[str, set[str]] = {}
     sampler = Sampler(random.Random(4))
@@ -211,7 +211,7 @@ def test_english_says_all_that_kel_needs() -> None:
     assert [kinds for kinds in translations.values() if len(kinds) > 1] == []
 
 
-def test_depth_bounds_the_nesting_and_all_constructions_occur(pairs: list[Pair]) -> None:
+def test_depth_limits_the_nesting_and_all_constructions_occur(pairs: list[Pair]) -> None:
     flat = list(islice(draw_pairs(seed=2, depth=0), 300))
     assert not any(word.deprel in {"acl:relcl", "ccomp", "advcl"} for p in flat for word in p.english.words)
     deprels = Counter(word.deprel for pair in pairs for word in pair.english.words)

@@ -28,7 +28,7 @@ class TooLong(Exception):
 
 
 class Wrong(AssertionError):
-    """A command has done something wrong."""
+    """A command has misbehaved."""
 
 
 @dataclass(frozen=True)

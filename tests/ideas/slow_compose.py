@@ -1,4 +1,5 @@
-"""The positions that the heads of `compose` see, computed by its table word by word, with sets, from target strings.
+"""The positions that the heads of `compose` see, computed word by word from target strings according to the idea's
+table.
 
 It shares no code with synmt: it finds arcs by their spelling, and a stack is a list of words.
 """
@@ -18,7 +19,7 @@ from tests.nn.slow_decoder import slow_layer
 
 @dataclass
 class Word:
-    """The positions of its subwords, and of its latest token."""
+    """The positions of a word's subwords, and of its latest token."""
 
     subwords: list[int]
     latest: int
@@ -68,7 +69,8 @@ def slow_sets(string: str, root_arc: bool = False) -> tuple[list[set[int]], list
 def slow_states(
     model: TranslationModel, side: TargetSide, ids: Sequence[int], string: str, source: EncodedSource
 ) -> Tensor:
-    """Return the states after all prefixes of a target, [1+t,d]. ids has the begin of sentence; string does not."""
+    """Return the states after all prefixes of a target, [1+t,d]. ids starts with the begin of sentence; string does
+    not."""
     idea = side.ideas["compose"]
     assert isinstance(idea, Compose)
     compose, stack = slow_sets(string, side.style.root_arc)

@@ -1,4 +1,4 @@
-"""The decoder of `tags` by its definition: the states of `sequence`, and a prediction from each."""
+"""The decoder of `tags` as defined: the states of `sequence`, and a prediction from each."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,8 @@ from synmt.model.translation import EncodedSource, TranslationModel
 def slow_log_probabilities(
     model: TranslationModel, ids: Sequence[int], tags: set[int], source: EncodedSource, of_tags: bool
 ) -> Tensor:
-    """Return the log-probabilities of all entries after a prefix, `ids`, that begins with the begin of sentence, [T]:
-    −∞ for tags, or with `of_tags` for all other entries. source: of one sentence."""
+    """Return the log-probabilities of all entries after the prefix `ids`, which includes the begin of sentence, [T].
+    They are −∞ for tags, or with `of_tags` for all other entries. source: a single encoded sentence."""
     network = model.network
     words = torch.tensor([[number for number in ids if number not in tags]])
     state = network.decode(network.embed(words), source.states, source.bias)[0, -1]

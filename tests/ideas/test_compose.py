@@ -59,7 +59,7 @@ def check(string: str, style: ArcStyle) -> None:
     assert found == slow_sets(string, style.root_arc)
 
 
-def test_the_example_by_hand() -> None:
+def test_an_example_worked_by_hand() -> None:
     """Tokens 1 … 10: Jo@@ hn put ← the coals ← → out →"""
     compose, stack = slow_sets(COALS)
     assert compose == [
@@ -73,14 +73,14 @@ def test_the_example_by_hand() -> None:
 
 @pytest.mark.parametrize("style", STYLES)
 @given(data=st.data())
-def test_heads_see_what_the_table_says(style: ArcStyle, data: st.DataObject) -> None:
+def test_heads_see_what_the_table_specifies(style: ArcStyle, data: st.DataObject) -> None:
     """This holds for trees in all spellings, and for strings that are not trees."""
     check(data.draw(strings(style) | noise(style)), style)
 
 
 @pytest.mark.parametrize("style", STYLES)
 @given(data=st.data())
-def test_a_row_depends_on_the_string_up_to_it(style: ArcStyle, data: st.DataObject) -> None:
+def test_a_row_depends_only_on_the_string_so_far(style: ArcStyle, data: st.DataObject) -> None:
     string = data.draw(strings(style)).split()
     cut = data.draw(st.integers(0, len(string)))
     rows = torch.arange(1 + cut)
@@ -91,7 +91,7 @@ def test_a_row_depends_on_the_string_up_to_it(style: ArcStyle, data: st.DataObje
 
 @pytest.mark.parametrize("style", STYLES)
 @given(data=st.data())
-def test_stacks_grown_token_by_token_are_those_of_the_string(style: ArcStyle, data: st.DataObject) -> None:
+def test_stacks_that_grow_token_by_token_equal_those_of_the_string(style: ArcStyle, data: st.DataObject) -> None:
     string = data.draw(strings(style) | noise(style))
     state = State(style)
     stacks = Stacks.empty(1, CPU).grown(torch.tensor([role(state)]))
@@ -106,7 +106,7 @@ def test_stacks_grown_token_by_token_are_those_of_the_string(style: ArcStyle, da
             assert torch.equal(see(stacks, positions[position:][:1]), see(whole, positions)[:, position : position + 1])
 
 
-def test_the_control_sees_as_much_elsewhere() -> None:
+def test_the_control_sees_as_many_positions() -> None:
     """Each position sees itself, nothing later, and as many keys as without the control, in search and in training."""
     stacks = stacks_of(" ".join([COALS] * 3), ArcStyle())
     positions = torch.arange(stacks.words.shape[1])
@@ -125,7 +125,7 @@ def test_the_control_sees_as_much_elsewhere() -> None:
 
 @pytest.mark.parametrize("target", COMPOSE)
 @torch.inference_mode()
-def test_the_decoder_is_plain_attention_to_what_the_table_says(target: str) -> None:
+def test_the_decoder_computes_plain_attention_over_the_table(target: str) -> None:
     """The test computes the heads that the idea uses in each layer one position and one head at a time."""
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target)
@@ -139,7 +139,7 @@ def test_the_decoder_is_plain_attention_to_what_the_table_says(target: str) -> N
 
 
 @pytest.mark.parametrize("target", COMPOSE)
-def test_a_search_over_a_target_computes_what_training_does(target: str) -> None:
+def test_a_forced_search_computes_the_states_of_training(target: str) -> None:
     """The search is forced through the target; its rows change places, and it caches keys and values."""
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target)
@@ -171,7 +171,7 @@ def test_a_search_over_a_target_computes_what_training_does(target: str) -> None
             steps.grow(SimpleNamespace(states=states))
 
 
-def test_no_parameters() -> None:
+def test_it_adds_no_parameters() -> None:
     _, vocabulary = tiny.corpus("sequence", "compose")
     names = [
         dict(tiny.model("sequence", vocabulary, target=target).named_parameters()).keys()
@@ -180,7 +180,7 @@ def test_no_parameters() -> None:
     assert names[0] == names[1]
 
 
-def test_what_cannot_be() -> None:
+def test_invalid_options() -> None:
     from synmt.model.target import target_side
 
     for ideas, cause in (
@@ -191,5 +191,5 @@ def test_what_cannot_be() -> None:
         with pytest.raises(ValueError, match=cause):
             target_side(ideas)
     side = target_side({"compose": {"heads": 2}})
-    with pytest.raises(ValueError, match="compose takes 3 heads of layer 1, where 2 layers have 2 heads each"):
+    with pytest.raises(ValueError, match="compose takes 3 heads of layer 1, but the network has 2 layers of 2 heads"):
         side.owners(tiny.CONFIG)

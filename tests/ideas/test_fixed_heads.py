@@ -30,7 +30,7 @@ def slow_row(pattern: str, i: int, n: int) -> list[float]:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_weights_by_the_formulas(pattern: str) -> None:
+def test_weights_equal_the_formulas(pattern: str) -> None:
     """Padding changes nothing, and no token attends to it."""
     lengths = [1, 2, 5, 7]
     real = torch.arange(7) < torch.tensor(lengths).unsqueeze(1)
@@ -41,7 +41,7 @@ def test_weights_by_the_formulas(pattern: str) -> None:
         assert not row[:n, n:].any()
 
 
-def test_the_first_heads_of_every_layer_have_them_and_the_others_learn() -> None:
+def test_only_the_first_heads_of_every_layer_are_fixed() -> None:
     data, vocabulary = tiny.corpus("fixed heads")
     model = tiny.model("fixed heads", vocabulary)
     source, _ = data.batch([0, 1, 3], CPU)
@@ -56,12 +56,12 @@ def test_the_first_heads_of_every_layer_have_them_and_the_others_learn() -> None
 
 
 @pytest.mark.parametrize("patterns", ["", "parent", "next+", "+"])
-def test_patterns_that_are_none(patterns: str) -> None:
+def test_unknown_patterns(patterns: str) -> None:
     with pytest.raises(ValueError, match="patterns cannot be"):
         FixedHeads(patterns=patterns)
 
 
-def test_heads_that_are_not_there_or_not_free() -> None:
+def test_missing_and_taken_heads() -> None:
     for ideas, cause in (
         ({"fixed-heads": {"patterns": "previous+self+next"}}, "takes 3 heads of layer 1"),
         ({"fixed-heads": {"patterns": "next"}, "lisa": {}}, "both take head 1 of layer 1"),

@@ -34,7 +34,7 @@ def parents_seen(bias: Tensor) -> dict[int, list[int]]:
     return {q - 1: [k - 1 for k in row.isfinite().nonzero().flatten().tolist()] for q, row in enumerate(bias)}
 
 
-def test_the_parents_of_the_worked_example() -> None:
+def test_parents_in_the_worked_example() -> None:
     seen = parents_seen(bias_of(example()))
     assert seen.pop(-1) == [-1]  # the begin of sentence sees itself
     assert seen == {
@@ -43,7 +43,7 @@ def test_the_parents_of_the_worked_example() -> None:
     }  # fmt: skip
 
 
-def test_parents_are_seen_from_their_birth_on() -> None:
+def test_parents_are_visible_from_their_birth_on() -> None:
     """The test looks at `the`, token 4, when the last input is token t; before t = 4, this position does not exist."""
     rows = torch.tensor([0])
     prefixes = {t: bias_of(example().prefixes(rows, t + 2)) for t in range(3, 10)}
@@ -56,7 +56,7 @@ def test_every_row_of_a_parent_head_sees_something() -> None:
         assert bias_of(example().prefixes(torch.tensor([0]), length)).isfinite().any(dim=-1).all()
 
 
-def test_a_graph_grown_token_by_token_is_the_whole_one() -> None:
+def test_a_graph_that_grows_token_by_token_equals_the_whole_one() -> None:
     whole = example()
     graph = Graph.empty(1, 1, CPU)
     for position in range(1, whole.births.shape[1]):
@@ -89,7 +89,7 @@ def worked_convolution(variant: str) -> tuple[GraphConvolution, Tensor, Graph]:
         ("reference", [[1.0 + 2.0, -1.0], [0.5 + 0.934705, 2.0 + 3.614329]]),
     ],
 )
-def test_the_worked_numbers_of_both_variants(variant: str, expected: list[list[float]]) -> None:
+def test_worked_numbers_of_both_variants(variant: str, expected: list[list[float]]) -> None:
     convolution, states, graph = worked_convolution(variant)
     torch.testing.assert_close(convolution(states, [graph]), torch.tensor(expected), atol=1e-6, rtol=0)
 
@@ -105,7 +105,7 @@ def test_only_the_paper_s_variant_passes_messages(variant: str, slope: float) ->
 @pytest.mark.parametrize("variant", ["paper", "reference"])
 @pytest.mark.parametrize("labels", [0, 5])
 @pytest.mark.parametrize("gates", [True, False])
-def test_it_is_the_formula(variant: str, labels: int, gates: bool) -> None:
+def test_the_convolution_equals_the_formula(variant: str, labels: int, gates: bool) -> None:
     """On the worked example, and on positions without edges before and after it."""
     torch.manual_seed(0)
     convolution = GraphConvolution(6, labels, gates, variant)  # type: ignore[arg-type]
@@ -123,7 +123,7 @@ def test_it_is_the_formula(variant: str, labels: int, gates: bool) -> None:
     torch.testing.assert_close(found[5:], slow_convolution(convolution, states[5:], edges))
 
 
-def test_without_edges_only_the_position_itself_counts() -> None:
+def test_without_edges_only_the_position_itself_matters() -> None:
     convolution = GraphConvolution(4, 3, False, "paper")
     states = torch.randn(6, 4)
     expected = states + (states @ convolution.weights[0].t()).relu()

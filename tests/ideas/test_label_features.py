@@ -25,7 +25,7 @@ def test_subwords_share_the_labels_of_their_word() -> None:
     }
 
 
-def test_labels_stand_in_the_last_channels_before_the_positions() -> None:
+def test_labels_use_the_last_channels_before_positions_are_added() -> None:
     data, vocabulary = tiny.corpus("label-features")
     model = tiny.model("label-features", vocabulary)
     source, _ = data.batch([0], torch.device("cpu"))
@@ -38,12 +38,12 @@ def test_labels_stand_in_the_last_channels_before_the_positions() -> None:
     torch.testing.assert_close(embedded[..., :-4], network.embedding[source.ids][..., :-4] * 4)
 
 
-def test_an_unseen_label_is_none() -> None:
+def test_an_unseen_label_counts_as_none() -> None:
     _, vocabulary = tiny.corpus("label-features")
     assert vocabulary.encode_labels("deprels", ["rel1", "unseen", ""]) == [2, 0, 0]
 
 
-def test_features_that_leave_no_room_for_words() -> None:
+def test_features_that_leave_no_channels_for_words() -> None:
     side = source_side({"label-features": {"fields": "deprels+upos", "size": 8}})
     with pytest.raises(ValueError, match="leaves no room for words in a width of 16"):
         side.check_network(tiny.CONFIG)
@@ -68,7 +68,7 @@ def test_morphology_lemmas_and_subword_tags() -> None:
 
 
 @given(st.lists(st.integers(1, 5), max_size=6))
-def test_subword_tags_are_regular(counts: list[int]) -> None:
+def test_subword_tags_match_a_regular_expression(counts: list[int]) -> None:
     """The tags of each word are O or B I* E."""
     words = [word for word, count in enumerate(counts) for _ in range(count)]
     tags = "".join(subword_tags(words))
@@ -78,6 +78,6 @@ def test_subword_tags_are_regular(counts: list[int]) -> None:
 
 
 @pytest.mark.parametrize("fields", ["", "heads", "upos+upos", "deprels+"])
-def test_fields_that_are_none(fields: str) -> None:
+def test_unknown_fields(fields: str) -> None:
     with pytest.raises(ValueError, match="fields cannot be"):
         source_side({"label-features": {"fields": fields}})

@@ -22,7 +22,7 @@ def ancestors(tree: Tree, node: int) -> list[int]:
 
 
 @given(trees(), st.integers(1, 3), st.data())
-def test_labels_and_sides_by_walking_up(tree: Tree, most: int, data: st.DataObject) -> None:
+def test_labels_and_sides_equal_those_of_a_walk_through_the_tree(tree: Tree, most: int, data: st.DataObject) -> None:
     """Words have up to three subwords, and there are tokens between them that are not words."""
     if len(tree) == 1:
         tree = Tree(["X", *tree.nodes], [-1, 0])
@@ -57,7 +57,7 @@ def test_labels_and_sides_by_walking_up(tree: Tree, most: int, data: st.DataObje
             assert cells[query, key] == expected
 
 
-def test_a_sentence_by_hand() -> None:
+def test_a_sentence_worked_by_hand() -> None:
     tree = read_brackets("(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))")
     features = source_side({"label-masks": {}}).features(ParseRecord(tokens=tree.leaves(), tree=tree), tiny.segment)
     assert features.tokens == ["He", "is", "my", "fat@@", "her", "."]
@@ -66,7 +66,7 @@ def test_a_sentence_by_hand() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 127, 128, 300])
-def test_there_may_be_many_labels(count: int) -> None:
+def test_many_labels_are_possible(count: int) -> None:
     cells = kinds(torch.tensor([[0, 0]]), torch.tensor([[count - 1, 0]]), count)
     assert cells.tolist() == [[[0, 2 * count - 1], [2 * count, 0]]]
     part = LabelStrengths(1, 1, ["X"] * (count - 1), per_layer=False)
@@ -79,7 +79,7 @@ def test_there_may_be_many_labels(count: int) -> None:
     torch.testing.assert_close(penalty[0, 0], expected.clamp(max=10).exp())
 
 
-def test_at_strength_zero_the_model_is_a_plain_one() -> None:
+def test_with_zero_strengths_the_model_is_plain() -> None:
     sources, vocabulary = tiny.sources_and_vocabulary("label masks")
     model = tiny.model("label masks", vocabulary)
     batch = sources.batch([0, 1, 2, 3], vocabulary.padding, torch.device("cpu"))

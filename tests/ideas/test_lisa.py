@@ -71,7 +71,7 @@ def test_padding_and_structure_have_no_parent(monkeypatch: pytest.MonkeyPatch) -
     assert this.accuracies["uas"]()[1] == 1
 
 
-def test_scores_are_the_biaffine_form() -> None:
+def test_scores_are_biaffine() -> None:
     module = head()
     states = torch.randn(1, 4, 16)
     found = module.scores(states)
@@ -82,7 +82,7 @@ def test_scores_are_the_biaffine_form() -> None:
             torch.testing.assert_close(found[0, q, k], query @ module.biaffine @ projected[k, 8:])
 
 
-def test_gradients_by_finite_differences() -> None:
+def test_gradients_match_finite_differences() -> None:
     module = head().double()
     states = torch.randn(2, 3, 16, dtype=torch.float64, requires_grad=True)
     source = batch([[1, 2, -1], [0, 0, 1]])
@@ -124,13 +124,13 @@ def test_gold_and_mixed_parents() -> None:
     torch.testing.assert_close(translating[0, 1:399:2], predicted[0, 1:399:2])
 
 
-def test_heads_are_needed_where_they_are_used() -> None:
+def test_heads_are_needed_only_where_they_are_used() -> None:
     assert Lisa().needs(training=True) == {SOME_HEADS}
     assert Lisa().needs(training=False) == set()
     assert Lisa(test_parents="gold").needs(training=False) == {SOME_HEADS}
 
 
-def test_a_word_without_a_head_teaches_nothing() -> None:
+def test_words_without_a_head_add_no_loss() -> None:
     partial = ParseRecord(tokens=["a", "b", "c"], heads=[3, UNATTACHED, 0])
     columns = Lisa().columns(partial, subwords(partial, lambda word: [word]))
     assert columns == {"parent_subwords": [2, -1, 2], "word_starts": [1, 1, 1]}

@@ -45,7 +45,7 @@ def masks_with(strengths: list[float]) -> TreeMasks:
 
 
 def test_bias_and_weights_of_the_worked_example() -> None:
-    """The tree (X a b)."""
+    """The tree is (X a b)."""
     bias = masks_with(STRENGTHS).biases(batch_of([[-1, 0, 0]]))[0][0, 0]
     expected_bias = [[-1.648721, -2.718282, -2.718282], [-0.367879, -1.648721, -0.606531], [-0.367879, -1, -1.648721]]
     torch.testing.assert_close(bias, torch.tensor(expected_bias), atol=1e-6, rtol=0)
@@ -63,18 +63,18 @@ def test_gradient_of_the_worked_example() -> None:
     torch.testing.assert_close(masks.strengths.grad[0, 0], expected, atol=1e-6, rtol=0)
 
 
-def test_at_strength_zero_attention_is_plain() -> None:
+def test_with_zero_strengths_attention_is_plain() -> None:
     bias = masks_with([0.0] * 9).biases(batch_of([[-1, 0, 0]]))[0][0, 0]
     torch.testing.assert_close(bias, torch.full((3, 3), -1.0))
     torch.testing.assert_close((LOGITS + bias).softmax(dim=1), LOGITS.softmax(dim=1))
 
 
-def test_strong_masks_on_all_but_self_leave_the_identity() -> None:
+def test_strong_masks_on_all_other_relations_give_the_identity() -> None:
     bias = masks_with([-9.0] + [9.0] * 8).biases(batch_of([[-1, 0, 0]]))[0][0, 0]
     torch.testing.assert_close((LOGITS + bias).softmax(dim=1), torch.eye(3))
 
 
-def test_gradient_by_finite_differences() -> None:
+def test_the_gradient_matches_finite_differences() -> None:
     batch = batch_of([[-1, 0, 1, 1, 0, 4], [-1, 0, 0]])
     masks = TreeMasks(heads=2, layers=1, per_layer=False).double()
     torch.nn.init.normal_(masks.strengths)
@@ -118,14 +118,14 @@ def test_strengths_are_trained_and_saved() -> None:
     assert "source_parts.mask.strengths" in model.state_dict()
 
 
-def test_each_layer_can_have_its_own() -> None:
+def test_layers_can_have_separate_strengths() -> None:
     own = TreeMasks(heads=2, layers=3, per_layer=True)(batch_of([[-1, 0, 0]]))
     assert len({id(edit) for edit in own.edits}) == 3
     shared = TreeMasks(heads=2, layers=3, per_layer=False)(batch_of([[-1, 0, 0]]))
     assert len({id(edit) for edit in shared.edits}) == 1
 
 
-def test_at_strength_zero_the_model_is_a_plain_one_on_the_preorder() -> None:
+def test_with_zero_strengths_the_model_is_plain_on_the_preorder() -> None:
     sources, vocabulary = tiny.sources_and_vocabulary("mask")
     model = tiny.model("mask", vocabulary)
     model.get_parameter("source_parts.mask.strengths").data.zero_()
@@ -145,7 +145,7 @@ def heads_of_tree(parent_list: list[int], order: list[int]) -> list[int]:
 
 
 @given(parent_list=parents(10), data=st.data())
-def test_relations_of_a_dependency_tree_against_walking_it(parent_list: list[int], data: st.DataObject) -> None:
+def test_relations_in_a_dependency_tree_equal_those_of_a_walk(parent_list: list[int], data: st.DataObject) -> None:
     n = len(parent_list)
     heads = heads_of_tree(parent_list, data.draw(st.permutations(range(n))))
     words = [word for word in range(n) for _ in range(data.draw(st.integers(1, 2)))]
@@ -178,7 +178,7 @@ def test_relations_of_a_dependency_tree_against_walking_it(parent_list: list[int
             assert RELATIONS[found[query, key]] == relation(query, key)
 
 
-def test_masks_over_dependencies_read_words_alone_and_leave_others_room() -> None:
+def test_masks_over_dependencies_read_only_words_and_leave_other_tokens_alone() -> None:
     side = source_side({"mask": {"tree": "dependency"}, "linearized": {}})
     assert side.needs(training=False) == {"tree", "heads"}
     with pytest.raises(ValueError, match="cannot be combined"):
@@ -186,7 +186,7 @@ def test_masks_over_dependencies_read_words_alone_and_leave_others_room() -> Non
 
 
 @pytest.mark.parametrize("names", ["parent+child", "self", "right-other+left-sib+desc"])
-def test_relations_that_are_left_out_have_no_strength(names: str) -> None:
+def test_omitted_relations_have_no_strength(names: str) -> None:
     """The result equals that of nine masks of which only these have non-zero strengths, in the order of their names."""
     batch = batch_of([[-1, 0, 1, 1, 0, 4], [-1, 0, 0]])
     some, whole = Mask(relations=names).encoder_part(tiny.CONFIG, {}), TreeMasks(2, 2, per_layer=False)
@@ -229,6 +229,6 @@ def test_a_head_with_a_hard_mask_sees_its_relation_and_itself(tree: str) -> None
     [{"relations": "parents"}, {"relations": "self+self"}, {"hard": True, "per_layer": True},
      {"hard": True, "relations": "self"}],
 )  # fmt: skip
-def test_masks_that_cannot_be(options: dict[str, Any]) -> None:
+def test_invalid_masks(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="relations"):
         Mask(**options)

@@ -31,7 +31,7 @@ def test_each_pair_is_read_as_a_string_and_as_words() -> None:
     assert all(each.target == parsed[0].target for each in found)
 
 
-def test_translation_reads_what_is_there() -> None:
+def test_translation_reads_the_available_form() -> None:
     side = source_side({"mixed": {}})
     assert (side.needs(training=True), side.needs(training=False)) == ({"tree"}, set())
     record = SOURCES[0]
@@ -40,7 +40,7 @@ def test_translation_reads_what_is_there() -> None:
         assert side.features(given, tiny.segment).tokens == expected.tokens
 
 
-def test_another_idea_reads_the_tree_of_the_parsed_form_alone() -> None:
+def test_other_ideas_read_the_tree_only_in_the_parsed_form() -> None:
     side = source_side({"mixed": {}, "label-features": {"fields": "deprels", "size": 4}})
     record = SOURCES[0]
     with_tree, without = (side.features(each, tiny.segment) for each in (record, record.without_trees()))

@@ -13,7 +13,7 @@ TREE = read_brackets("(ROOT (S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN fath
 RECORD = ParseRecord(tokens=TREE.leaves(), tree=TREE)
 
 
-def test_a_tree_without_words_and_their_tags() -> None:
+def test_a_tree_without_words_and_parts_of_speech() -> None:
     assert " ".join(phrase_tokens(TREE)) == "(ROOT (S (NP ) (VP (NP ) ) ) )"
     assert phrase_tokens(read_brackets("(NN rain)")) == []
     assert " ".join(phrase_tokens(read_brackets("(X (X (NN a)) (NN b) (Y (NN c)))"))) == "(X (X ) (Y ) )"
@@ -42,13 +42,13 @@ def test_each_task_is_marked_on_both_sides() -> None:
         assert tokens == [f"<{task}>", "He", "is", "my", "fat@@", "her", ".", f"<{task}>"]
 
 
-def test_the_parse_is_a_target_of_structural_tokens() -> None:
+def test_the_parse_is_a_target_of_structural_entries() -> None:
     side = source_side({"multitask": {}})
     target = side.tasks["parse"].target(RECORD, "parse")
     assert "".join(target) == " (ROOT (S (NP ) (VP (NP ) ) ) )"
 
 
-def test_trees_are_needed_in_training_alone() -> None:
+def test_trees_are_needed_only_in_training() -> None:
     side = source_side({"multitask": {}})
     assert (side.needs(training=True), side.needs(training=False)) == ({"tree"}, set())
     assert side.features(ParseRecord(tokens=["a"]), segment).words == 1

@@ -47,7 +47,7 @@ def test_overlapping_masks(form: Form, bias_of: Callable[[list[float]], float]) 
 
 
 @pytest.mark.parametrize("form", ["paper", "sum"])
-def test_beside_the_nine_relations(form: Form) -> None:
+def test_together_with_the_nine_relations(form: Form) -> None:
     tree = TreeMasks(2, 3, per_layer=True)
     part = NamedMatrices(2, 3, ["a"], form)
     torch.nn.init.normal_(tree.strengths)
@@ -76,7 +76,7 @@ def matrix(system: str, record: ParseRecord, name: str) -> list[str]:
     return ["".join("01"[int(cell)] for cell in row) for row in found]
 
 
-def test_rows_of_nodes_and_of_words() -> None:
+def test_rows_for_nodes_and_for_words() -> None:
     nodes = read_record(RECORD)
     assert matrix("mask", nodes, "up") == ["1000", "1100", "1011", "1011"]  # NP my fat@@ her
     assert matrix("sequence", nodes, "up") == ["100", "011", "011"]
@@ -100,12 +100,12 @@ def test_records_keep_their_masks() -> None:
         ('{"m": ["10", "0x"]}', "a row that is not 2 characters"),
     ],
 )
-def test_masks_that_fit_nothing_are_named(masks: str, cause: str) -> None:
+def test_masks_of_the_wrong_size_are_reported(masks: str, cause: str) -> None:
     with pytest.raises(RecordError, match=cause):
         read_record(f'{{"tokens": ["a", "b"], "masks": {masks}}}')
 
 
-def test_what_is_missing_is_named() -> None:
+def test_missing_masks_are_reported() -> None:
     with pytest.raises(ValueError, match="need names"):
         source_side({"named-masks": {}})
     with pytest.raises(ValueError, match="has no mask 'm'"):

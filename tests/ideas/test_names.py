@@ -72,12 +72,12 @@ def mentions(file: Path, name: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_idea_is_named_in_its_own_place_alone(name: str) -> None:
+def test_ideas_are_named_only_in_their_own_place(name: str) -> None:
     """Only the registry, the presets and the EXCEPTIONS may mention it; no exception is out of date."""
     files = set(PACKAGE.rglob("*.py")) - own_files(name) - {REGISTRY, PRESETS}
     found = {str(file.relative_to(PACKAGE)): list(mentions(file, name)) for file in sorted(files)}
     assert {file for file, where in found.items() if where} == set(EXCEPTIONS.get(name, {})), found
 
 
-def test_presets_name_no_idea_but_import_theirs() -> None:
+def test_presets_import_ideas_without_naming_them() -> None:
     assert not [where for name in NAMES for where in mentions(PRESETS, name) if not where.startswith("synmt.ideas.")]

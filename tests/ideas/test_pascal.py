@@ -53,7 +53,7 @@ def test_a_word_without_a_head_keeps_its_own_attention() -> None:
     assert Pascal().columns(partial, subwords(partial, segment)) == {"parent_positions": [3, -1, -1, 6, 10, 6]}
 
 
-def test_a_row_of_the_worked_example() -> None:
+def test_a_row_worked_by_hand() -> None:
     scaled = SCORES * parent_factors(torch.tensor([[2.0] * 5]), 1.0)[0, 0]
     assert_near(scaled, [0.053991, -0.483941, 1.196827, 0.120985, -0.053991])
     assert_near(scaled.softmax(0), [0.149554, 0.087333, 0.468950, 0.159917, 0.134246])
@@ -86,7 +86,7 @@ def test_parent_only() -> None:
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=8), st.randoms(use_true_random=False))
-def test_any_split_puts_the_parent_in_the_middle_of_its_subwords(counts: list[int], random: object) -> None:
+def test_the_parent_is_in_the_middle_of_its_subwords(counts: list[int], random: object) -> None:
     n = len(counts)
     heads = [0, *(random.randint(1, number) for number in range(1, n))]  # type: ignore[attr-defined]
     record = ParseRecord(tokens=[str(number) for number in range(n)], heads=heads)
@@ -128,7 +128,7 @@ def slow_scaled_attention(
     return output
 
 
-def test_the_last_heads_of_each_sentence_are_scaled_by_its_own_parents() -> None:
+def test_the_last_heads_are_scaled_by_the_parents_of_their_sentence() -> None:
     torch.manual_seed(0)
     query, key, value = torch.randn(3, 2, 4, 3, 8).unbind(0)
     edits = scaling()(batch([[2, 4, 4], [0, 0, 2]])).edits
@@ -137,7 +137,7 @@ def test_the_last_heads_of_each_sentence_are_scaled_by_its_own_parents() -> None
     torch.testing.assert_close(found, slow_scaled_attention(query, key, value, scale_of(edits[1])))
 
 
-def test_all_rows_ignored_is_plain_attention() -> None:
+def test_with_all_rows_ignored_attention_is_plain() -> None:
     torch.manual_seed(0)
     query, key, value = torch.randn(3, 2, 4, 3, 8).unbind(0)
     nearly_one = 1 - 1e-9
@@ -158,7 +158,7 @@ def test_parents_are_ignored_row_by_row_in_each_head() -> None:
     assert (plain[:, 0] != plain[:, 1]).any()
 
 
-def test_labels_beside_words_keep_their_own_attention() -> None:
+def test_labels_among_the_words_keep_their_own_attention() -> None:
     """With `mask`, the encoder also reads node labels, which have no parent among the words."""
     side = source_side({"mask": {}, "pascal": {}})
     found = side.features(tiny.records()[0], tiny.segment)
@@ -168,7 +168,7 @@ def test_labels_beside_words_keep_their_own_attention() -> None:
     assert (scale[0, 0] == 1).all(dim=1).tolist() == [not word for word in words]
 
 
-def test_several_layers_have_heads_of_their_own() -> None:
+def test_several_layers_have_separate_heads() -> None:
     """Each layer is scaled as if it were the only one; layers between them stay plain."""
     config = replace(tiny.CONFIG, encoder_layers=4, heads=8, width=32)
     idea = Pascal(heads=3, layers="1:2+4", variance=2.0)
@@ -182,7 +182,7 @@ def test_several_layers_have_heads_of_their_own() -> None:
     assert found[1] == found[2] == AttentionEdit()
 
 
-def test_rows_are_ignored_in_each_layer_by_itself() -> None:
+def test_rows_are_ignored_independently_in_each_layer() -> None:
     torch.manual_seed(0)
     part = ParentScaling(2, {1: (0,), 2: (0,)}, variance=1.0, dropout=0.5, weighting="multiply").train()
     first, second = (scale_of(edit) for edit in part(batch([[2] * 200])).edits)
@@ -190,7 +190,7 @@ def test_rows_are_ignored_in_each_layer_by_itself() -> None:
 
 
 @pytest.mark.parametrize("layers", ["1:", "x", "1:2:3", "0", "1+1:2", "-1", "1++2", "1:0"])
-def test_layers_that_are_none(layers: str) -> None:
+def test_invalid_layers(layers: str) -> None:
     with pytest.raises(ValueError, match="layers cannot be"):
         Pascal(layers=layers)
 
@@ -198,12 +198,12 @@ def test_layers_that_are_none(layers: str) -> None:
 @pytest.mark.parametrize(
     ("ideas", "cause"),
     [
-        ({"pascal": {"layers": "1:2+3"}}, "takes 2 heads of layer 3, where 2 layers have 2 heads each"),
-        ({"pascal": {"layer": 3}}, "takes 2 heads of layer 3, where 2 layers have 2 heads each"),
-        ({"pascal": {"heads": 3}}, "takes 3 heads of layer 1, where 2 layers have 2 heads each"),
+        ({"pascal": {"layers": "1:2+3"}}, "takes 2 heads of layer 3, but the network has 2 layers of 2 heads"),
+        ({"pascal": {"layer": 3}}, "takes 2 heads of layer 3, but the network has 2 layers of 2 heads"),
+        ({"pascal": {"heads": 3}}, "takes 3 heads of layer 1, but the network has 2 layers of 2 heads"),
         ({"pascal": {}, "lisa": {}}, "pascal and lisa both take head 1 of layer 1"),
     ],
 )
-def test_what_the_network_does_not_have(ideas: dict[str, dict[str, int]], cause: str) -> None:
+def test_heads_and_layers_that_the_network_lacks(ideas: dict[str, dict[str, int]], cause: str) -> None:
     with pytest.raises(ValueError, match=cause):
         source_side(ideas).check_network(tiny.CONFIG)

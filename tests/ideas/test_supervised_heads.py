@@ -58,7 +58,7 @@ def slow_targets(record: ParseRecord, layout: Layout, taught: Sequence[set[int]]
 
 
 @pytest.mark.parametrize("pattern", BY_HAND)
-def test_a_sentence_by_hand(pattern: str) -> None:
+def test_a_source_sentence_worked_by_hand(pattern: str) -> None:
     """Subwords have the targets of their word; structure, here the first and last token, has no targets."""
     inner = subwords(MONKEY, segment)
     layout = Layout(["<a>", *inner.tokens, "<b>"], [-1, *inner.words, -1])
@@ -67,7 +67,7 @@ def test_a_sentence_by_hand(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", sorted({*BY_HAND} - {"next"}))
-def test_a_target_by_hand(pattern: str) -> None:
+def test_a_target_worked_by_hand(pattern: str) -> None:
     """Each position has those targets of its word that were read so far; the begin of sentence and arcs have none."""
     entries = ["The", "mon@@", "key", " <arc>", "eats", "a", "banana"]
     columns = SupervisedDecoderHeads(teach=pattern).columns(MONKEY, entries)
@@ -82,7 +82,7 @@ def test_a_target_by_hand(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", sorted(OF_TREES))
-def test_words_without_a_head_and_sentences_without_a_tree_are_not_taught_trees(pattern: str) -> None:
+def test_missing_heads_and_trees_are_not_taught(pattern: str) -> None:
     partial = ParseRecord(tokens=MONKEY.tokens, heads=[2, UNATTACHED, 0, UNATTACHED, 3])
     attached = {"parent": 3, "children": 2, "latest-linked": 2, "shuffled-parent": 3}[pattern]
     assert int(taught_tokens(partial, subwords(partial, list), pattern).any(dim=1).sum() > 0)
@@ -93,7 +93,7 @@ def test_words_without_a_head_and_sentences_without_a_tree_are_not_taught_trees(
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=9), st.randoms(use_true_random=False))
-def test_controls(tokens: list[str], random: object) -> None:
+def test_control_patterns(tokens: list[str], random: object) -> None:
     """A shuffled tree is the tree over permuted words, a random word is another word, and both are drawn only once."""
     heads = [0, *(random.randint(1, number) for number in range(1, len(tokens)))]  # type: ignore[attr-defined]
     record = ParseRecord(tokens=tokens, heads=heads)
@@ -107,7 +107,7 @@ def test_controls(tokens: list[str], random: object) -> None:
         assert PATTERNS[name](record) == PATTERNS[name](ParseRecord(tokens=tokens, heads=heads))
 
 
-def test_the_loss_of_a_worked_example() -> None:
+def test_the_loss_of_the_worked_example() -> None:
     """Logits log 1, log 2, log 3 have the weights 1/6, 2/6, 3/6; a query without targets adds nothing."""
     logits = torch.tensor([1.0, 2.0, 3.0]).log().expand(1, 3, 3)
     targets = torch.tensor([[[True, False, True], [False, True, False], [False, False, False]]])
@@ -128,7 +128,7 @@ def test_the_gradient_of_the_loss() -> None:
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=9))
-def test_a_decoder_draws_among_earlier_words(tokens: list[str]) -> None:
+def test_random_targets_of_a_decoder_are_earlier_words(tokens: list[str]) -> None:
     drawn = OF_DECODERS["random"](ParseRecord(tokens=tokens))
     assert drawn[0] == NOTHING and all(0 <= other < word for word, other in enumerate(drawn) if word)
 
@@ -222,7 +222,7 @@ def test_loss_and_accuracy_of_a_decoder_against_a_slow_twin(target: str) -> None
 
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize(("source", "target"), [("supervised heads", "sequence"), ("sequence", "supervised heads")])
-def test_nothing_else_changes(source: str, target: str, training: bool) -> None:
+def test_everything_else_stays_the_same(source: str, target: str, training: bool) -> None:
     """With the parameters of `sequence`, states and translation loss are the same bit by bit, also with dropout."""
     found = []
     for system, side in (("sequence", "sequence"), (source, target)):
@@ -252,7 +252,7 @@ def test_translation_needs_no_tree_and_computes_no_columns(tmp_path: Path) -> No
     assert best(plain) == best(taught)
 
 
-def test_a_watch_sees_the_weights_and_refuses_heads_that_are_edited() -> None:
+def test_a_watch_sees_the_weights_and_refuses_edited_heads() -> None:
     torch.manual_seed(0)
     attention, states = SelfAttention(16, 4, 0.0), torch.randn(2, 5, 16)
     bias, watch = torch.randn(1, 4, 5, 5), HeadWatch(2)
@@ -265,7 +265,7 @@ def test_a_watch_sees_the_weights_and_refuses_heads_that_are_edited() -> None:
         attention(states, edited)
 
 
-def test_places_of_heads() -> None:
+def test_layers_and_heads_of_patterns() -> None:
     assert SupervisedHeads(teach="previous+parent@3.2+next").taught == [
         Taught("previous", 2, 0), Taught("parent", 3, 1), Taught("next", 2, 1)
     ]  # fmt: skip
@@ -275,7 +275,7 @@ def test_places_of_heads() -> None:
 @pytest.mark.parametrize(
     "teach", ["", "uncle", "previous+", "parent@", "parent@0", "parent@1.", "parent@x", "next@1.0"]
 )
-def test_patterns_and_places_that_are_none(teach: str) -> None:
+def test_unknown_patterns_and_heads(teach: str) -> None:
     with pytest.raises(ValueError, match="teach cannot be"):
         SupervisedHeads(teach=teach)
 
@@ -284,18 +284,18 @@ def test_patterns_and_places_that_are_none(teach: str) -> None:
     ("ideas", "cause"),
     [
         ({"supervised-heads": {"teach": "next@2.1+self@2.1"}}, "a head occurs more than once"),
-        ({"supervised-heads": {"teach": "next@3"}}, "takes 1 heads of layer 3"),
+        ({"supervised-heads": {"teach": "next@3"}}, "takes 1 head of layer 3"),
         ({"supervised-heads": {"teach": "next+self+previous"}}, "takes 3 heads of layer 2"),
         ({"pascal": {"layer": 2, "heads": 2}, "supervised-heads": {}}, "both take head 1 of layer 2"),
         ({"lisa": {"layer": 2}, "supervised-heads": {}}, "both take head 1 of layer 2"),
     ],
 )
-def test_heads_that_are_not_there_or_not_free(ideas: dict[str, dict[str, object]], cause: str) -> None:
+def test_missing_and_taken_heads(ideas: dict[str, dict[str, object]], cause: str) -> None:
     with pytest.raises(ValueError, match=cause):
         source_side(ideas).check_network(tiny.CONFIG)
 
 
-def test_a_batch_without_columns_is_left_alone() -> None:
+def test_a_batch_without_columns_is_unchanged() -> None:
     part = SupervisedHeads().encoder_part(tiny.CONFIG, {})
     run = part(SourceBatch(torch.ones(1, 2, dtype=torch.int64), None, torch.tensor([2]), {}))
     assert run.losses == [] and all(edit.watches == () for edit in run.edits)

@@ -33,7 +33,7 @@ def spells_a_tree(tags: Sequence[Tag]) -> bool:
 
 
 @given(data=st.data())
-def test_the_likeliest_of_all_that_are_trees(data: st.DataObject) -> None:
+def test_the_search_finds_the_likeliest_tree(data: st.DataObject) -> None:
     tags = data.draw(st.lists(st.sampled_from(TAGS), min_size=1, max_size=7, unique=True))
     lengths = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
     random = np.random.default_rng(data.draw(st.integers(0, 1000)))
@@ -51,7 +51,7 @@ def test_the_likeliest_of_all_that_are_trees(data: st.DataObject) -> None:
             np.testing.assert_allclose(score, max(score for score, _ in scored), atol=1e-5)
 
 
-def test_what_is_found_is_read_as_a_tree() -> None:
+def test_the_result_is_read_as_a_tree() -> None:
     search, random = TagSearch(TAGS), np.random.default_rng(1)
     numbers = [random.normal(size=(length, len(TAGS))).astype(np.float32) for length in range(1, 30)]
     for each, found in zip(numbers, search.trees(numbers), strict=True):

@@ -44,7 +44,7 @@ def tags_of_tree(heads: Sequence[int], deprels: Sequence[str]) -> list[tuple[str
     ]
 
 
-def test_the_example_by_hand() -> None:
+def test_an_example_worked_by_hand() -> None:
     string = read_entries("Jo@@ hn put LEFT-ARC:nsubj the coals LEFT-ARC:det RIGHT-ARC:obj out RIGHT-ARC:compound:prt")
     found = tagged(string)
     assert write_entries(found) == (
@@ -54,7 +54,7 @@ def test_the_example_by_hand() -> None:
 
 
 @given(tree=trees())
-def test_a_tag_says_what_the_tree_does(tree: tuple[list[list[str]], list[int], list[str]]) -> None:
+def test_tags_encode_the_tree(tree: tuple[list[list[str]], list[int], list[str]]) -> None:
     subwords, heads, deprels = tree
     entries = tagged(transitions(subwords, heads, deprels, ArcStyle()))
     assert [tuple(tag) for tag in map(read_tag, entries) if tag] == tags_of_tree(heads, deprels)
@@ -64,7 +64,7 @@ def test_a_tag_says_what_the_tree_does(tree: tuple[list[list[str]], list[int], l
 
 
 @given(tree=trees())
-def test_tags_give_the_transitions_back(tree: tuple[list[list[str]], list[int], list[str]]) -> None:
+def test_tags_can_be_turned_back_into_transitions(tree: tuple[list[list[str]], list[int], list[str]]) -> None:
     string = transitions(*tree, ArcStyle())
     assert transitions_of_tags(tagged(string)) == string
 
@@ -74,7 +74,7 @@ def test_tags_give_the_transitions_back(tree: tuple[list[list[str]], list[int], 
         st.sampled_from(["x", "x@@", *(Tag("a", left, right).entry for left in (0, 1, 9) for right in (0, 2))])
     )
 )
-def test_what_makes_no_sense_says_nothing(entries: list[str]) -> None:
+def test_invalid_tags_have_no_effect(entries: list[str]) -> None:
     """Any string of words and tags becomes a string of legal transitions with the same words."""
     from synmt.trees.transitions import State
 
@@ -88,7 +88,7 @@ def test_what_makes_no_sense_says_nothing(entries: list[str]) -> None:
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_a_tag_is_an_arc_of_the_vocabulary(relation: str) -> None:
+def test_tags_are_arcs_in_the_vocabulary(relation: str) -> None:
     tag = Tag(relation, 3, 12)
     assert read_tag(tag.entry) == tag
     assert is_arc(tag.entry) and not is_arc(tag.entry[1:])
@@ -98,5 +98,5 @@ def test_a_tag_is_an_arc_of_the_vocabulary(relation: str) -> None:
 @pytest.mark.parametrize(
     "entry", ["ARCS:a/1/2", " ARCS:a", " ARCS:a/1", " ARCS:/1/2", " ARCS:a/x/2", " LEFT-ARC:a", " ARCS:a/¹/2"]
 )
-def test_what_is_no_tag(entry: str) -> None:
+def test_entries_that_are_not_tags(entry: str) -> None:
     assert read_tag(entry) is None

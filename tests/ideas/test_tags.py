@@ -17,7 +17,7 @@ from tests.ideas.slow_tags import slow_log_probabilities
 CPU = torch.device("cpu")
 
 
-def test_losses_are_those_of_the_definition() -> None:
+def test_losses_match_the_definition() -> None:
     corpus, vocabulary = tiny.corpus("sequence", "tags")
     model = tiny.model("sequence", vocabulary, target="tags")
     tags = {number for number, entry in enumerate(vocabulary.target) if read_tag(entry)}
@@ -35,7 +35,7 @@ def test_losses_are_those_of_the_definition() -> None:
     assert place == len(losses)
 
 
-def test_words_are_those_of_sequence() -> None:
+def test_words_equal_those_of_sequence() -> None:
     """With the same parameters, words have the same losses as in `sequence`, and beam search finds the same words."""
     corpus, vocabulary = tiny.corpus("sequence", "tags")
     model = tiny.model("sequence", vocabulary, target="tags")
@@ -53,7 +53,7 @@ def test_words_are_those_of_sequence() -> None:
     assert [[each.ids for each in found] for found in ours] == [[each.ids for each in found] for found in theirs]
 
 
-def test_the_share_is_that_of_the_gradient() -> None:
+def test_the_share_applies_to_the_gradient() -> None:
     corpus, vocabulary = tiny.corpus("sequence", "tags")
     model = tiny.model("sequence", vocabulary, target="tags")
     batch = corpus.batch([2, 0, 3, 1], CPU)
@@ -73,7 +73,7 @@ def test_gradients_reach_every_parameter() -> None:
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
 
 
-def test_tags_stand_last_in_their_vocabulary() -> None:
+def test_tags_come_last_in_the_vocabulary() -> None:
     _, vocabulary = tiny.corpus("sequence", "tags")
     side, tags = target_side({"tags": {}}), list(filter(read_tag, vocabulary.target))
     assert side.spelling.unread(vocabulary) == len(tags) and vocabulary.target[-len(tags) :] == tags
@@ -84,7 +84,7 @@ def test_tags_stand_last_in_their_vocabulary() -> None:
         side.decoder(tiny.CONFIG, Vocabulary(words, vocabulary.source))
 
 
-def test_what_cannot_be() -> None:
+def test_invalid_options() -> None:
     for ideas, arcs, cause in (
         ({"tags": {}, "bitran": {}}, None, "tags.bitran cannot be combined, because one is causal"),
         ({"tags": {}, "compose": {}}, None, "tags.compose cannot be combined, because they write targets differently"),

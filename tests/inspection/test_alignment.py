@@ -23,13 +23,13 @@ def test_rows_are_target_words_and_columns_source_words() -> None:
     assert (legend.low, legend.high) == (0, 1)
 
 
-def test_without_all_scores_those_of_the_links_are_shown() -> None:
+def test_without_all_scores_the_scores_of_links_are_shown() -> None:
     (found,) = read_alignments([line({**WORDS, "links": [[2, 1, 0.25], [0, 0]]})])
     assert found.scores.tolist() == [[1, 0], [0, 0], [0, 0.25]]
     assert found.links == [(2, 1), (0, 0)]
 
 
-def test_links_alone_take_their_words_from_another_file() -> None:
+def test_plain_links_use_the_words_of_another_file() -> None:
     gold, found = read_alignments([line("0-0 1p1", "gold"), line({**WORDS, "links": []})])
     assert (gold.source, gold.target) == (found.source, found.target) == (WORDS["source"], WORDS["target"])
     assert gold.links == [(0, 0), (1, 1)] and found.links == []
@@ -52,13 +52,13 @@ def test_links_alone_take_their_words_from_another_file() -> None:
         ([WORDS, {**WORDS, "target": ["a", "b"]}], "a.jsonl:7: the words differ from those at a.jsonl:7"),
     ],
 )
-def test_what_is_no_alignment_is_refused(lines: list[object], cause: str) -> None:
+def test_invalid_alignments_are_refused(lines: list[object], cause: str) -> None:
     with pytest.raises(BadInput, match=cause):
         read_alignments([line(fields) for fields in lines])
 
 
 @pytest.mark.parametrize("score", [1e99, 1.1, -0.1, None])
-def test_a_score_that_is_no_share_is_refused(score: float | None) -> None:
+def test_scores_outside_0_to_1_are_refused(score: float | None) -> None:
     for fields in ({"scores": [[1, 0], [0, 0], [0, score]]}, {"links": [[0, 0, 0.5], [2, 1, score]]}):
         with pytest.raises(BadInput, match=r"a\.jsonl:7: "):
             read_alignments([line({**WORDS, **fields})])

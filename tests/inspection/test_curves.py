@@ -30,7 +30,7 @@ def test_a_log_gives_the_points_of_each_column(tmp_path: Path) -> None:
     assert read_curves(folder).points == read_curves(folder / "log.tsv").points == points
 
 
-def test_json_lines_have_an_update_each(tmp_path: Path) -> None:
+def test_json_lines_have_one_object_per_update(tmp_path: Path) -> None:
     runs = [read_curves(write_log(tmp_path / "run"))]
     name = str(tmp_path / "run")
     assert [json.loads(line) for line in as_json(runs)] == [
@@ -50,7 +50,7 @@ def test_a_picture_has_a_panel_for_each_column_and_names_the_runs(tmp_path: Path
     assert shown.count("one") == shown.count("<two>") == shown.count("three, mean of 2 seeds") == 1
 
 
-def test_seeds_have_a_mean_where_all_of_them_have_values() -> None:
+def test_the_mean_is_shown_where_all_seeds_have_values() -> None:
     of = {"a.1": ([1, 2, 3], [1.0, 2.0, 3.0]), "b": ([1], [9.0]), "a.2": ([2, 3, 4], [4.0, 4.0, 4.0])}
     groups = by_seed([Curves(name, {"loss": points}) for name, points in of.items()])
     assert [[run.name for run in group] for group in groups] == [["a.1", "a.2"], ["b"]]
@@ -72,7 +72,7 @@ def test_seeds_have_a_mean_where_all_of_them_have_values() -> None:
         ("update" + "\tvalid_x" * 60 + "\n", "log.tsv:1: too many columns: at most 50"),
     ],
 )
-def test_what_is_no_log_is_refused(tmp_path: Path, content: str, cause: str) -> None:
+def test_invalid_logs_are_refused(tmp_path: Path, content: str, cause: str) -> None:
     (tmp_path / "log.tsv").write_text(content)
     with pytest.raises(BadInput, match=cause):
         read_curves(tmp_path)

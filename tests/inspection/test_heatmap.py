@@ -41,7 +41,7 @@ def texts(svg: bytes) -> list[str]:
     return [node.text or "" for node in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
-def test_a_png_is_one_and_as_large_as_its_tokens_need() -> None:
+def test_a_png_is_as_large_as_its_tokens_need() -> None:
     sizes = []
     for count in (20, 40):
         data = drawn("png", square(["token"] * count))
@@ -51,7 +51,7 @@ def test_a_png_is_one_and_as_large_as_its_tokens_need() -> None:
     assert sizes[1][0] - sizes[0][0] == pytest.approx(20 * 0.17 * DOTS, abs=2)
 
 
-def test_a_picture_is_as_wide_and_fine_as_asked_for() -> None:
+def test_pictures_have_the_requested_width_and_resolution() -> None:
     plain = struct.unpack(">II", drawn("png", square(["token"] * 20))[16:24])
     fine = struct.unpack(">II", drawn("png", square(["token"] * 20), dpi=300)[16:24])
     assert fine == pytest.approx((2 * plain[0], 2 * plain[1]), abs=2)
@@ -60,14 +60,14 @@ def test_a_picture_is_as_wide_and_fine_as_asked_for() -> None:
     assert "Of <two>" in texts(drawn("svg", square(["a", "b"]), title="Of <two>"))
 
 
-def test_a_pdf_is_the_same_each_time() -> None:
+def test_pdf_files_are_reproducible() -> None:
     first, second = (drawn("pdf", square(["a", "b"]), width=4.0) for _ in range(2))
     assert first == second and first.startswith(b"%PDF")
     (box,) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) [\d.]+ \]", first)
     assert float(box) == pytest.approx(4 * 72, abs=0.1)
 
 
-def test_an_svg_holds_its_tokens_as_text() -> None:
+def test_an_svg_contains_its_tokens_as_text() -> None:
     tokens = ["PRP$", "$x$", "<script>alert(1)</script>", "a&b", "\"q'", "Übung", "我", "x\x01y", "\ufffe", "_^{"]
     shown = texts(drawn("svg", square(tokens, title="<b> $y$")))
     for token in tokens:
@@ -76,7 +76,7 @@ def test_an_svg_holds_its_tokens_as_text() -> None:
     assert {"query", "key", "weight"} <= set(shown)
 
 
-def test_forty_tokens_do_not_touch() -> None:
+def test_forty_labels_do_not_overlap() -> None:
     tokens = [f"token{number}" for number in range(40)]
     root = ElementTree.fromstring(drawn("svg", square(tokens)))
     labels = [node.attrib for node in root.iter(f"{SVG}text") if node.text in tokens]
@@ -87,7 +87,7 @@ def test_forty_tokens_do_not_touch() -> None:
     assert min(np.diff(rows)) > 7 and min(np.diff(columns)) > 7
 
 
-def test_a_picture_is_the_same_each_time_and_leaves_matplotlib_as_it_was() -> None:
+def test_drawing_is_reproducible_and_leaves_matplotlib_unchanged() -> None:
     before = dict(matplotlib.rcParams)
     for form in ("png", "svg"):
         assert drawn(form, square(["a", "b"])) == drawn(form, square(["a", "b"]))
@@ -101,25 +101,25 @@ def test_small_matrices_show_their_numbers() -> None:
     assert not any(re.fullmatch(r"\d\.\d\d", text) for text in texts(drawn("svg", square(["a"] * 13))))
 
 
-def test_a_character_that_no_font_has_is_reported_for_png(capsys: pytest.CaptureFixture[str]) -> None:
+def test_characters_that_no_font_has_are_reported_for_png(capsys: pytest.CaptureFixture[str]) -> None:
     drawn("svg", square(["\U00012000"]))
     assert capsys.readouterr().err == ""
     drawn("png", square(["\U00012000"]))
     assert capsys.readouterr().err.startswith("synmt inspect: no installed font has some of the characters")
 
 
-def test_more_tokens_than_can_be_read_are_refused() -> None:
+def test_too_many_tokens_are_refused() -> None:
     with pytest.raises(BadInput, match=f"{MOST_CELLS + 1} tokens, but a picture can show {MOST_CELLS}"):
         drawn("svg", square(["a"] * (MOST_CELLS + 1)))
 
 
-def test_panels_stand_in_rows_without_gaps_where_they_can() -> None:
+def test_panels_fill_their_rows_if_possible() -> None:
     assert [_grid(panels) for panels in (1, 2, 3, 4, 6, 8, 12, 16)] == [
         *((1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (4, 2), (4, 3), (4, 4))
     ]
 
 
-def test_labels_are_short_and_fit_for_xml() -> None:
+def test_labels_are_short_and_valid_xml() -> None:
     assert label(" NP") == "NP"
     assert label("x" * 50) == "x" * 23 + "…"
     assert label("a\u202eb\x00\ud800") == "a\ufffdb\ufffd\ufffd"

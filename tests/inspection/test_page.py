@@ -44,7 +44,7 @@ def masked(tmp_path: Path) -> ReadSentence:
     return read_sentence(write_model(tmp_path / "mask", "all but multitask"), SENTENCE)
 
 
-def test_a_page_holds_every_head_and_strength(masked: ReadSentence) -> None:
+def test_the_page_has_every_head_and_strength(masked: ReadSentence) -> None:
     weights, strengths = Tags(attention_page(masked, "He")).data["views"]
     assert [group["name"] for group in weights["groups"]] == ["layer 1", "layer 2"]
     assert [head["title"] for head in weights["groups"][0]["matrices"]] == ["head 1 (lisa)", "head 2 (pascal)"]
@@ -57,7 +57,7 @@ def test_a_page_holds_every_head_and_strength(masked: ReadSentence) -> None:
     np.testing.assert_allclose(strengths["groups"][0]["matrices"][1]["values"], masked.strengths[0, 1], atol=1e-4)
 
 
-def test_trees_know_their_tokens(masked: ReadSentence, tmp_path: Path) -> None:
+def test_nodes_know_their_tokens(masked: ReadSentence, tmp_path: Path) -> None:
     data = Tags(attention_page(masked, "He")).data
     nodes = [token.strip() for token in masked.layout.tokens]
     assert data["tree"] == {
@@ -73,7 +73,7 @@ def test_trees_know_their_tokens(masked: ReadSentence, tmp_path: Path) -> None:
     assert tree["tokens"][-4:] == [[], [3, 4], [], [5]]
 
 
-def test_a_page_needs_nothing_from_elsewhere_and_runs_nothing_of_its_data(tmp_path: Path) -> None:
+def test_the_page_is_self_contained_and_runs_no_data(tmp_path: Path) -> None:
     line = Line(json.dumps({"tokens": [HOSTILE, "&lt;"], "text": f"{HOSTILE} &lt;"}), "in", 1)
     read = read_sentence(write_model(tmp_path / "model", "sequence"), line)
     text = attention_page(read, HOSTILE)
@@ -85,7 +85,7 @@ def test_a_page_needs_nothing_from_elsewhere_and_runs_nothing_of_its_data(tmp_pa
     assert "".join(token.removesuffix("@@") for token in rows) == f"{HOSTILE}&lt;"
 
 
-def test_links_of_one_aligner_or_of_several(masked: ReadSentence) -> None:
+def test_links_of_one_or_several_aligners(masked: ReadSentence) -> None:
     (alignment,) = read_alignments([PAIR])
     links = Tags(attention_page(masked, "He", alignment)).data["links"]
     assert links == {"source": ["a", "<b>"], "target": ["c"], "links": [[1, 0]]}
@@ -95,7 +95,7 @@ def test_links_of_one_aligner_or_of_several(masked: ReadSentence) -> None:
     assert view["groups"][0]["matrices"][0]["marks"] == [[0, 1]]
 
 
-def test_a_page_too_large_for_a_browser_is_refused(masked: ReadSentence, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_too_large_for_a_browser_are_refused(masked: ReadSentence, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "MOST_NUMBERS", 100)
     with pytest.raises(BadInput, match="numbers, but a page can hold 100 at most"):
         attention_page(masked, "He")
@@ -113,7 +113,7 @@ BITEXT = [
 ]
 
 
-def test_a_page_of_links_holds_all_pairs_and_runs_none_of_them() -> None:
+def test_a_page_of_links_has_all_pairs_and_runs_no_data() -> None:
     text = links_page(read_bitext([*BITEXT, Line("{}", "in", 999), Line("", "in", 1000)]), HOSTILE)
     assert "http:" not in text and "https:" not in text
     found = Tags(text)
@@ -127,7 +127,7 @@ def test_a_page_of_links_holds_all_pairs_and_runs_none_of_them() -> None:
     assert found.data[1] == [6, ["a"] * 3, ["b"], [[0, 0, 1], [1, 0, 0.5]], round((1 + 0.5 + 1) / 4, 4)]
 
 
-def test_a_bitext_without_pairs_or_too_large_makes_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bitexts_that_are_empty_or_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadInput, match="no sentence pairs"):
         links_page(read_bitext([Line("{}", "in", 1)]), "none")
     monkeypatch.setattr(page, "MOST_NUMBERS", 100)
@@ -154,7 +154,7 @@ def words_of_class(text: str, name: str) -> list[str]:
     return [html.unescape(each) for each in re.findall(rf'<span class="word[^"]* ?{name}[^"]*"[^>]*>([^<]*)<', text)]
 
 
-def test_a_browser_lights_up_links_and_filters_them(tmp_path: Path) -> None:
+def test_a_browser_highlights_and_filters_links(tmp_path: Path) -> None:
     text = links_page(read_bitext(BITEXT), HOSTILE)
     point = "document.querySelector('.pair').words[1][1].dispatchEvent(new Event('mouseenter'));"
     dom = drawn(text, point, tmp_path)
@@ -173,7 +173,7 @@ def test_a_browser_lights_up_links_and_filters_them(tmp_path: Path) -> None:
     assert re.findall(r'<section class="pair"><b>(\d+)</b>', dom) == [str(number) for number in range(105, 126)]
 
 
-def test_a_browser_reads_either_side_in_its_own_direction(tmp_path: Path) -> None:
+def test_a_browser_shows_each_side_in_its_own_direction(tmp_path: Path) -> None:
     act = """
         const [first, second] = document.querySelectorAll("p");
         const of = (row) => getComputedStyle(row).direction;

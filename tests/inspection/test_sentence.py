@@ -31,7 +31,7 @@ def model_attention(folder: ModelFolder) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("system", ["sequence", "named masks", "pascal", "lisa", "multitask", "all but multitask"])
-def test_the_weights_are_the_model_s(system: str, tmp_path: Path) -> None:
+def test_the_weights_are_those_of_the_model(system: str, tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", system)
     read = read_sentence(folder, SENTENCE)
     length = len(read.layout.tokens)
@@ -41,7 +41,7 @@ def test_the_weights_are_the_model_s(system: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("system", [name for name in tiny.SYSTEMS if "mask" in name and "heads" not in name])
-def test_strengths_hide_as_much_as_the_model_s_masks(system: str, tmp_path: Path) -> None:
+def test_strengths_hide_tokens_as_the_model_does(system: str, tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", system)
     read, batch = read_sentence(folder, SENTENCE), source_of(folder, SENTENCE)[1]
     parts = mask_parts(folder.load_model(CPU))
@@ -55,7 +55,7 @@ def test_strengths_hide_as_much_as_the_model_s_masks(system: str, tmp_path: Path
         np.testing.assert_allclose(-np.exp(np.nan_to_num(strengths, nan=-np.inf)), bias, rtol=1e-5)
 
 
-def test_strengths_of_a_partition_are_those_of_the_relations(tmp_path: Path) -> None:
+def test_strengths_of_a_partition_equal_those_of_its_relations(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", "mask")
     read = read_sentence(folder, SENTENCE)
     strengths = load_file(folder.parameters)["source_parts.mask.strengths"]
@@ -64,7 +64,7 @@ def test_strengths_of_a_partition_are_those_of_the_relations(tmp_path: Path) -> 
     np.testing.assert_allclose(read.strengths, wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_heads_that_belong_to_an_idea_say_so(tmp_path: Path) -> None:
+def test_heads_of_ideas_are_labelled(tmp_path: Path) -> None:
     read = read_sentence(write_model(tmp_path / "model", "all but multitask"), SENTENCE)
     assert [read.head_name(0, 0), read.head_name(0, 1)] == ["head 1 (lisa)", "head 2 (pascal)"]
     assert read.head_name(1, 1) == "head 2"
@@ -72,7 +72,7 @@ def test_heads_that_belong_to_an_idea_say_so(tmp_path: Path) -> None:
     assert [read.head_name(0, 0), read.head_name(0, 1)] == ["head 1", "head 2 (pascal)"]
 
 
-def test_heads_of_a_layer_or_one_of_them(tmp_path: Path) -> None:
+def test_all_heads_of_a_layer_or_one(tmp_path: Path) -> None:
     read = read_sentence(write_model(tmp_path / "model", "mask+pascal"), SENTENCE)
     matrices, legend = head_matrices(read, "weights", 1, None)
     assert [matrix.title for matrix in matrices] == ["layer 1, head 1", "layer 1, head 2 (pascal)"]
@@ -85,13 +85,11 @@ def test_heads_of_a_layer_or_one_of_them(tmp_path: Path) -> None:
     np.testing.assert_array_equal(matrices[0].values, read.strengths[0, 0])
     assert read.mask and (legend.low, legend.high) == (read.mask.least, read.mask.most)
     for layer, head in ((3, None), (1, 3)):
-        with pytest.raises(
-            BadInput, match=f"no head {head or 1} in layer {layer}: the model has 2 layers with 2 heads each"
-        ):
+        with pytest.raises(BadInput, match=f"no head {head or 1} in layer {layer}: the model has 2 layers of 2 heads"):
             head_matrices(read, "weights", layer, head)
 
 
-def test_what_cannot_be_shown_is_refused(tmp_path: Path) -> None:
+def test_invalid_requests_are_refused(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", "pascal")
     with pytest.raises(BadInput, match="in:3: no sentence"):
         read_sentence(folder, Line("", "in", 3))
@@ -106,7 +104,7 @@ def test_what_cannot_be_shown_is_refused(tmp_path: Path) -> None:
         read_sentence(folder, SENTENCE)
 
 
-def test_raw_text_is_read_as_the_model_would(tmp_path: Path) -> None:
+def test_raw_text_is_read_as_by_the_model(tmp_path: Path) -> None:
     read = read_sentence(write_model(tmp_path / "model", "sequence"), Line("my  father .", "in", 1))
     assert read.layout.tokens == ["my", "fa@@", "ther", "."]
     assert tiny.CONFIG.heads == read.weights.shape[1]

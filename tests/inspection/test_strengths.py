@@ -26,7 +26,7 @@ def per_layer(tmp_path: Path) -> ModelFolder:
     return write_model(tmp_path / "per-layer", "mask per layer")
 
 
-def test_the_tables_hold_the_parameters(shared: ModelFolder, per_layer: ModelFolder) -> None:
+def test_the_tables_contain_the_parameters(shared: ModelFolder, per_layer: ModelFolder) -> None:
     for folder in (shared, per_layer):
         parameters = load_file(folder.parameters)[NAME]
         strengths = open_strengths(folder)
@@ -44,14 +44,14 @@ def test_the_tables_hold_the_parameters(shared: ModelFolder, per_layer: ModelFol
             assert float(value) == pytest.approx(parameters[place], rel=1e-5)
 
 
-def test_masks_of_labels_have_their_names(tmp_path: Path) -> None:
+def test_label_masks_have_names(tmp_path: Path) -> None:
     strengths = open_strengths(write_model(tmp_path / "labels", "label masks"))
     labels = {"S", "NP", "VP", "NN", "PP"}  # that stand above two tokens
     expected = [f"{label} {side}" for label in ["unknown", *labels] for side in ("right", "left")]
     assert sorted(strengths.masks) == sorted(["self", *expected])
 
 
-def test_the_text_has_a_row_a_relation_and_the_figures_of_the_paper_s_table(shared: ModelFolder) -> None:
+def test_the_text_has_one_row_per_relation_and_the_columns_of_the_paper(shared: ModelFolder) -> None:
     parameters = load_file(shared.parameters)[NAME]
     lines = list(as_text([open_strengths(shared)]))
     assert lines[0].split() == ["head", "1", "head", "2"]
@@ -62,7 +62,7 @@ def test_the_text_has_a_row_a_relation_and_the_figures_of_the_paper_s_table(shar
     assert lines[-1].split() == [str(shared.path), f"{low:.2f}", f"{high:.2f}", f"{high - low:.2f}"]
 
 
-def test_several_models_are_rows_and_panels_under_one_scale(shared: ModelFolder, per_layer: ModelFolder) -> None:
+def test_several_models_share_one_scale(shared: ModelFolder, per_layer: ModelFolder) -> None:
     models = [open_strengths(shared), open_strengths(per_layer)]
     assert [line.split()[0] for line in as_text(models)] == ["model", str(shared.path), str(per_layer.path)]
     matrices, legend = strengths_matrices(models)
@@ -76,7 +76,7 @@ def test_several_models_are_rows_and_panels_under_one_scale(shared: ModelFolder,
     assert legend.high == max(matrix.values.max() for matrix in matrices)
 
 
-def test_masks_by_name_stand_beside_the_relations_of_a_tree(tmp_path: Path) -> None:
+def test_named_masks_are_shown_with_the_relations_of_a_tree(tmp_path: Path) -> None:
     strengths = open_strengths(write_model(tmp_path / "named", "named masks"))
     assert (strengths.masks, strengths.values.shape) == (["near", "left"], (1, tiny.CONFIG.heads, 2))
     folder = write_model(tmp_path / "both", "mask+named masks")
@@ -91,7 +91,7 @@ def test_a_small_negative_strength_is_not_minus_zero(shared: ModelFolder) -> Non
     assert "-0.00" not in "\n".join(as_text([open_strengths(shared)]))
 
 
-def test_a_model_without_masks_has_none(tmp_path: Path) -> None:
+def test_models_without_masks_have_no_strengths(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="pascal: has no masks: it is pascal"):
         open_strengths(write_model(tmp_path / "pascal", "pascal"))
 

@@ -19,7 +19,7 @@ CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize("target", ["sequence", "bitran", "parent", "parent, split arcs", "parent+gcn", "compose"])
-def test_the_tokens_are_those_of_the_best_translation(target: str, tmp_path: Path) -> None:
+def test_the_tokens_belong_to_the_best_translation(target: str, tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", "sequence", target)
     read = read_translation(folder, SENTENCE)
     record, _ = source_of(folder, SENTENCE)
@@ -38,7 +38,7 @@ def test_the_tokens_are_those_of_the_best_translation(target: str, tmp_path: Pat
     np.testing.assert_allclose(read.weights.sum(axis=-1), 1, atol=1e-5)
 
 
-def test_a_causal_decoder_sees_nothing_later_and_bitran_does(tmp_path: Path) -> None:
+def test_causal_decoders_see_no_later_tokens_but_bitran_does(tmp_path: Path) -> None:
     causal = read_translation(write_model(tmp_path / "causal", "sequence"), SENTENCE).weights
     assert not causal[..., np.triu_indices(causal.shape[-1], 1)[0], np.triu_indices(causal.shape[-1], 1)[1]].any()
     assert (read_translation(write_model(tmp_path / "bitran", "sequence", "bitran"), SENTENCE).weights > 0).all()
@@ -60,7 +60,7 @@ def test_the_parent_head_sees_itself_its_parents_and_their_arcs(tmp_path: Path) 
     assert (read.weights[0, 1] > 0).all()
 
 
-def test_the_heads_of_compose_see_what_its_table_says(tmp_path: Path) -> None:
+def test_the_heads_of_compose_see_what_its_table_specifies(tmp_path: Path) -> None:
     read = read_translation(write_model(tmp_path / "model", "sequence", "compose"), SENTENCE)
     assert [read.head_name(1, 0), read.head_name(1, 1)] == ["head 1 (compose)", "head 2 (compose)"]
     for head, rows in enumerate(slow_sets(write_entries(read.layout.tokens[1:]))):
@@ -68,7 +68,7 @@ def test_the_heads_of_compose_see_what_its_table_says(tmp_path: Path) -> None:
             assert [set(np.flatnonzero(row)) for row in layer] == rows
 
 
-def test_words_with_tags_are_shown_as_words(tmp_path: Path) -> None:
+def test_words_with_tags_are_shown_without_tags(tmp_path: Path) -> None:
     read = read_translation(write_model(tmp_path / "model", "sequence", "tags"), SENTENCE)
     assert read.layout.tokens[0] == " <s>" and not any(map(is_arc, read.layout.tokens))
     assert read.weights.shape[2:] == (len(read.layout.tokens),) * 2
@@ -76,8 +76,8 @@ def test_words_with_tags_are_shown_as_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
-def test_the_attention_on_show_is_what_the_decoder_computes(target: str) -> None:
-    """Its mixtures of values are those in a run of the decoder over the whole target."""
+def test_the_shown_attention_is_that_of_the_decoder(target: str) -> None:
+    """It gives the same mixtures of values as a run of the decoder over the whole target."""
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target)
     source, batch = corpus.batch([0], CPU)

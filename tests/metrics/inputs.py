@@ -1,4 +1,4 @@
-"""Inputs of metrics in memory, without files."""
+"""Inputs for metrics, made in memory instead of read from files."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ def given_input(
     references: Sequence[Sequence[Any]],
     buckets: Sequence[int] | None = None,
 ) -> Input:
-    """systems and references: [systems][n] and [references][n]; systems are named a, b, c …"""
+    """Return an input with the systems named a, b, c … systems: [systems][n]; references: [references][n]."""
     columns = zip(
         zip(*systems, strict=True), zip(*references, strict=True), buckets or [0] * len(systems[0]), strict=True
     )

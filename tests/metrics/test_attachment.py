@@ -23,12 +23,12 @@ def right(name: str, **columns: Any) -> list[int]:
     return row
 
 
-def test_the_gold_tree_is_right() -> None:
+def test_the_gold_tree_scores_100() -> None:
     for name in ("UPOS", "UAS", "LAS"):
         assert right(name) == [4, 4, 4]
 
 
-def test_each_metric_sees_its_own_columns() -> None:
+def test_each_metric_reads_its_own_columns() -> None:
     assert right("UPOS", upos=["NOUN", "AUX", "PART", "VERB"], heads=[]) == [3, 4, 4]
     assert right("UAS", heads=[4, 4, 2, 0], deprels=["x"] * 4) == [3, 4, 4]
     assert right("LAS", heads=[4, 4, 2, 0]) == [3, 4, 4]
@@ -43,7 +43,7 @@ def test_words_are_aligned_by_their_characters() -> None:
     assert right("LAS", tokens=tokens, heads=[3, 3, 0], deprels=["nsubj", "aux", "root"]) == [2, 4, 3]
 
 
-def test_of_a_partial_tree_precision_is_of_the_attached_and_recall_of_all() -> None:
+def test_partial_trees_have_their_own_precision_and_recall() -> None:
     partial = {"heads": [4, UNATTACHED, UNATTACHED, 0], "deprels": ["nsubj", "_", "_", "dep"]}
     assert right("UAS", **partial) == [2, 4, 2]
     assert right("LAS", **partial) == [1, 4, 2]
@@ -56,7 +56,7 @@ def test_the_score_is_f1() -> None:
     assert Attachment("LAS").score(np.array([2, 4, 3])).score == pytest.approx(100 * 2 * 2 / 7)
 
 
-def test_what_cannot_be_compared() -> None:
+def test_incomparable_records() -> None:
     with pytest.raises(ValueError, match="the text differs from the reference"):
         right("UAS", tokens=["He", "ca", "n't", "go"])
     with pytest.raises(ValueError, match="record without upos"):

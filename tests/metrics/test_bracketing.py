@@ -1,4 +1,4 @@
-"""evalb's counts, worked out by hand and on evalb's own sample."""
+"""evalb's counts, on examples worked out by hand and on evalb's own sample."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ GOLD = "(S (NP (PRP He)) (VP (VBZ is) (NP (NN home))) (. .))"
 
 
 def counts(gold: str, predicted: str) -> list[int]:
-    """matched, gold, predicted, right tags, words, complete, counted, errors"""
+    """Return the counts: matched, gold, predicted, right tags, words, complete, counted, errors."""
     row: list[int] = Bracketing().statistics([read_parse(predicted)], [[read_parse(gold)]])[0].tolist()
     return row
 
@@ -31,7 +31,7 @@ def counts(gold: str, predicted: str) -> list[int]:
     ],
     ids=["same", "TOP", "flatter", "punctuation and functions", "labels", "punctuation as a word", "none"],
 )
-def test_counts_by_hand(predicted: str, expected: list[int]) -> None:
+def test_counts_worked_by_hand(predicted: str, expected: list[int]) -> None:
     assert counts(GOLD, predicted) == expected
 
 
@@ -51,8 +51,8 @@ def test_records_and_brackets_compare() -> None:
 
 
 @pytest.mark.skipif(not SAMPLE.exists(), reason="evalb's sample is not here")
-def test_the_sample_of_evalb() -> None:
-    """Its parameter file equates TT with T and This with this, which COLLINS.prm does not; so the test does."""
+def test_the_sample_of_evalb_is_scored_alike() -> None:
+    """The sample's parameter file treats TT as T and This as this. COLLINS.prm does not, so the test replaces them."""
     trees = []
     for side in ("gld", "tst"):
         text = (SAMPLE / f"sample.{side}").read_text().replace("TT", "T").replace("This", "this")
@@ -64,6 +64,6 @@ def test_the_sample_of_evalb() -> None:
 
 
 @pytest.mark.parametrize("line", ["He is here .", "(S (X a)) b", "a (S (X b))"])
-def test_words_outside_of_brackets_are_no_parse(line: str) -> None:
+def test_words_outside_brackets_are_refused(line: str) -> None:
     with pytest.raises(ValueError, match="words outside brackets"):
         read_parse(line)

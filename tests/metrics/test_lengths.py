@@ -5,7 +5,7 @@ from synmt.metrics.reading import LengthBuckets
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, unique=True).map(sorted), st.integers(0, 60))
-def test_a_length_is_in_the_bucket_whose_label_says_so(limits: list[int], length: int) -> None:
+def test_lengths_fall_into_the_bucket_with_their_label(limits: list[int], length: int) -> None:
     buckets = LengthBuckets(tuple(limits))
     start, end = buckets.labels()[buckets.bucket(length)].split("-")
     assert int(start) <= length <= int(end or length)

@@ -30,7 +30,7 @@ def test_worked_numbers() -> None:
     assert line.startswith("AER|sure:3|synmt:") and line.endswith(" = 25.00 (P = 80.00 R = 66.67 links = 5)")
 
 
-def test_sure_links_alone_make_the_error_rate_one_minus_f1() -> None:
+def test_with_sure_links_the_error_rate_is_one_minus_f1() -> None:
     gold, found = [read_links("0-0 1-1 2-2")], [read_links("0-0 1-2")]
     f1 = corpus_score(LinkMetric("F1"), found, [gold]).score
     assert scores(found, gold)[0] == pytest.approx(100 - f1)
@@ -49,8 +49,8 @@ def test_empty_sides() -> None:
 
 @pytest.mark.parametrize("name", PUBLISHED)
 @pytest.mark.skipif(not ALIGNED.exists(), reason="needs the links that alignment-scripts published")
-def test_published_links_have_their_published_error_rate(name: str) -> None:
-    """Zenkel, Wuebker & DeNero (2019); the files differ from the scored ones by a few links."""
+def test_published_links_have_the_published_error_rate(name: str) -> None:
+    """Scores from Zenkel, Wuebker & DeNero (2019); their published files differ from the scored ones in a few links."""
     gold = [read_links(line, 1) for line in (ALIGNED / "deen.talp").read_text().splitlines()]
     lines = (ALIGNED / "lilt_system_outputs" / f"{name}.talp").read_text().splitlines()
     assert scores([read_links(line) for line in lines], gold) == pytest.approx(PUBLISHED[name], abs=0.1)

@@ -9,8 +9,8 @@ FOUND = '{"links": [[0, 0, 0.9], [1, 1], [1, 2]], "predicted": [true, true, fals
 
 
 def test_each_target_word_is_in_one_category() -> None:
-    """Words 0 to 3 are: predicted right and linked right; predicted right with a wrong link; predicted wrong with a
-    possible link; predicted wrong without a link."""
+    """Word 0 is predicted right and linked right, word 1 is predicted right with a wrong link, word 2 is predicted
+    wrong with a possible link, and word 3 is predicted wrong without a link."""
     hypothesis, gold = read_prediction(FOUND), read_links("0-0 2-1 1p2 3-3")
     statistics = PredictionCategory("cPcA").statistics([hypothesis], [[gold]])
     assert statistics.tolist() == [[1, 1, 1, 1]]
@@ -20,12 +20,12 @@ def test_each_target_word_is_in_one_category() -> None:
     assert scores[0].line.endswith(" = 25.00 (1 words)")
 
 
-def test_one_right_link_of_several_is_enough() -> None:
+def test_one_right_link_is_enough() -> None:
     hypothesis = Prediction(frozenset({(0, 0), (1, 0)}), (False,))
     assert PredictionCategory("wPcA").statistics([hypothesis], [[read_links("1p0")]]).tolist() == [[0, 1, 0, 0]]
 
 
-def test_no_words_have_no_shares() -> None:
+def test_without_words_there_are_no_shares() -> None:
     assert read_prediction(" ") == read_prediction("{}") == Prediction()
     assert PredictionCategory("cPcA").scores(np.zeros((1, 4))).tolist() == [0]
 
@@ -44,7 +44,7 @@ def test_no_words_have_no_shares() -> None:
         ('{"links": [[0, 1]], "predicted": [true]}', "a link to a word beyond the 1 target words"),
     ],
 )
-def test_what_is_no_prediction(line: str, cause: str) -> None:
+def test_invalid_predictions(line: str, cause: str) -> None:
     with pytest.raises(ValueError, match=cause):
         read_prediction(line)
 

@@ -10,7 +10,8 @@ from synmt.streams import BadInput
 
 
 def given(folder: Path, metric: str, hypothesis: str, reference: str, **options: Any) -> Input:
-    """The input of files with these texts; other texts go by the names of fields of Files, the rest is settings."""
+    """Return the input from files with these texts. options: more texts, named like the fields of Files, and
+    settings."""
     sides = {name: folder / name for name in ("source", "target") if name in options}
     texts = {folder / "hypothesis": hypothesis, folder / "reference": reference}
     for path, text in {**texts, **{path: options.pop(name) for name, path in sides.items()}}.items():
@@ -26,7 +27,7 @@ def score(*arguments: Any, **options: Any) -> tuple[float, str]:
     return result.score, result.signature
 
 
-def test_the_base_of_links_is_found_or_said(tmp_path: Path) -> None:
+def test_the_base_of_links_is_detected_or_given(tmp_path: Path) -> None:
     from_zero, from_one = "0-0 1-1\n\n", "1-1 2p2\n\n"
     found, signature = score(tmp_path, "aer", from_zero, from_one)
     assert found == 0
@@ -49,7 +50,7 @@ def test_links_must_not_leave_their_sentences(tmp_path: Path) -> None:
         given(tmp_path, "bleu", "", "", **sides)
 
 
-def test_predictions_are_from_zero_whatever_the_references(tmp_path: Path) -> None:
+def test_predictions_count_from_0_whatever_the_references(tmp_path: Path) -> None:
     line = '{"links": [[1, 0]], "predicted": [true]}\n'
     found, signature = score(tmp_path, "cPcA", line, "2-1\n")
     assert found == 100
@@ -58,7 +59,7 @@ def test_predictions_are_from_zero_whatever_the_references(tmp_path: Path) -> No
         score(tmp_path, "cPcA", line * 2, "2-1\n2-2\n")
 
 
-def test_tokens_can_be_joined_before_they_are_scored(tmp_path: Path) -> None:
+def test_tokens_can_be_joined_before_scoring(tmp_path: Path) -> None:
     found, signature = score(
         tmp_path, "bleu", "She said : &quot; Go &amp; see . &quot;\n", 'She said: "Go & see."\n', detokenize="en"
     )
@@ -66,7 +67,7 @@ def test_tokens_can_be_joined_before_they_are_scored(tmp_path: Path) -> None:
     assert signature.endswith("|detok:moses-en")
 
 
-def test_case_is_what_the_metric_has_or_what_is_said(tmp_path: Path) -> None:
+def test_case_follows_the_metric_unless_given(tmp_path: Path) -> None:
     pair = "A b c d e f\n", "a b c d E F\n"
     signatures = {
         (metric, case): score(tmp_path, metric, *pair, case=case)[1].split("case:")[1].split("|")[0]
@@ -78,7 +79,7 @@ def test_case_is_what_the_metric_has_or_what_is_said(tmp_path: Path) -> None:
     assert {found for (_, case), found in signatures.items() if case == "lower"} == {"lc"}
 
 
-def test_lengths_are_those_of_the_source_or_else_the_reference(tmp_path: Path) -> None:
+def test_lengths_come_from_the_source_or_the_reference(tmp_path: Path) -> None:
     texts = "x\n\n", "a b\n\n"
     buckets = LengthBuckets((1, 2))
     rows = [row.bucket for row in given(tmp_path, "bleu", *texts, buckets=buckets).rows]
@@ -89,13 +90,13 @@ def test_lengths_are_those_of_the_source_or_else_the_reference(tmp_path: Path) -
         given(tmp_path, "aer", *texts, buckets=buckets)
 
 
-def test_a_sentence_that_cannot_be_compared_is_named(tmp_path: Path) -> None:
+def test_incomparable_sentences_are_reported(tmp_path: Path) -> None:
     gold = '{"tokens": ["Go"], "upos": ["VERB"]}\n'
     with pytest.raises(BadInput, match=r"hypothesis:3: the text differs from the reference"):
         score(tmp_path, "upos", gold * 2 + gold.replace("Go", "Stay"), gold * 3)
 
 
-def test_one_reference_for_all_but_translations() -> None:
+def test_only_translations_can_have_several_references() -> None:
     with pytest.raises(ValueError, match="aer takes one reference"):
         open_input(["aer"], Files(["a"], ["b", "c"]), MetricConfig())
     with pytest.raises(ValueError, match="bleu and aer cannot be combined, because they compare different things"):

@@ -61,12 +61,12 @@ def test_a_metric_of_another_package(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_every_metric_says_what_it_compares(name: str) -> None:
+def test_every_metric_declares_what_it_compares(name: str) -> None:
     metric = METRICS[name](MetricConfig())
     assert metric.compares in ("translations", "trees", "records", "links", "predictions", "scored links")
     assert metric.higher_is_better == (name not in ("ter", "aer", "cPwA", "wPwA"))
 
 
-def test_an_unknown_name_is_no_metric() -> None:
+def test_unknown_names_are_refused() -> None:
     with pytest.raises(KeyError):
         METRICS["cPc"]

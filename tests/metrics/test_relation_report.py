@@ -15,7 +15,7 @@ from synmt.trees.record import UNATTACHED, ParseRecord, write_record
 GOLD = ParseRecord(tokens=["a", "b", "c", "d"], heads=[2, 4, 4, 0], deprels=["det", "nsubj:pass", "aux", "root"])
 
 
-def test_words_of_a_relation_by_hand() -> None:
+def test_words_of_a_relation_counted_by_hand() -> None:
     counts: dict[str, Found] = defaultdict(Found)
     add_relations(counts, GOLD, ParseRecord(tokens=GOLD.tokens, heads=[3, 4, 4, 0], deprels=["det", "obj", "aux", "x"]))
     assert counts == {
@@ -28,7 +28,7 @@ def test_words_of_a_relation_by_hand() -> None:
     }
 
 
-def test_a_word_without_a_head_counts_as_missed_alone() -> None:
+def test_words_without_a_head_count_only_as_missed() -> None:
     counts: dict[str, Found] = defaultdict(Found)
     deprels = ["_", "nsubj", "aux", "root"]
     add_relations(counts, GOLD, ParseRecord(tokens=GOLD.tokens, heads=[UNATTACHED, 4, 4, 0], deprels=deprels))
@@ -36,7 +36,7 @@ def test_a_word_without_a_head_counts_as_missed_alone() -> None:
     assert counts["nsubj"].percentages() == {"heads": 100, "precision": 100, "recall": 100, "f1": 100}
 
 
-def test_a_table_a_system_and_a_row_a_relation(tmp_path: Path) -> None:
+def test_one_table_per_system_and_one_row_per_relation(tmp_path: Path) -> None:
     files = Files([str(tmp_path / "a"), str(tmp_path / "b")], [str(tmp_path / "gold")])
     worse = ParseRecord(tokens=GOLD.tokens, heads=[4, 4, 4, 0], deprels=GOLD.deprels)
     for path, record in zip((*files.hypotheses, *files.references), (GOLD, worse, GOLD), strict=True):

@@ -1,4 +1,4 @@
-"""Calibration of link scores, against the definitions."""
+"""Calibration of link scores, compared with the definitions."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def slow_error(scores: dict[Link, float], gold: frozenset[Link]) -> float:
 
 
 @given(FOUND, st.frozensets(st.tuples(st.integers(0, 5), st.integers(0, 5))))
-def test_the_error_is_that_of_the_definition(scores: dict[Link, float], gold: frozenset[Link]) -> None:
+def test_the_error_equals_the_definition(scores: dict[Link, float], gold: frozenset[Link]) -> None:
     found = Reliability.of([(Scored(scores), Links(frozenset(), gold))])
     assert found.error == pytest.approx(slow_error(scores, gold))
     assert sum(each.links for each in found.bins) == found.all.links == len(scores)
@@ -37,7 +37,7 @@ def test_the_error_is_that_of_the_definition(scores: dict[Link, float], gold: fr
 
 
 @given(SCORES, SCORES, st.floats(0.1, 10))
-def test_a_temperature_moves_no_score_past_another(low: float, high: float, temperature: float) -> None:
+def test_temperature_preserves_the_order_of_scores(low: float, high: float, temperature: float) -> None:
     assume(0 < low < high < 1)
     first, second = tempered([low, high], temperature).tolist()
     assert first < second
@@ -47,8 +47,8 @@ def test_a_temperature_moves_no_score_past_another(low: float, high: float, temp
     assert ((tempered([high], 2) < high) if high > 0.5 else (tempered([high], 2) >= high)).all()
 
 
-def test_what_is_too_sure_is_found_out() -> None:
-    """Scores are the odds of a fair game, squared and squared again: right is a link as often as p = 0.8 or 0.6 say."""
+def test_overconfidence_is_detected() -> None:
+    """A link is right with probability p = 0.8 or 0.6, but its score has the squared odds of p: a temperature of 2."""
     pairs = []
     for p in (0.8, 0.6):
         sure = (p / (1 - p)) ** 2 / (1 + (p / (1 - p)) ** 2)
@@ -59,7 +59,7 @@ def test_what_is_too_sure_is_found_out() -> None:
     assert [(each.low, each.links, round(each.right, 6)) for each in found.bins] == [(0.6, 100, 0.6), (0.9, 100, 0.8)]
 
 
-def test_links_are_read_from_json_with_their_scores() -> None:
+def test_links_with_scores_are_read_from_json() -> None:
     assert read_scored('{"links": [[0, 2, 0.5], [1, 1, 1]], "source": []}') == Scored({(0, 2): 0.5, (1, 1): 1})
     assert read_scored(" ") == read_scored("{}") == Scored({})
     with pytest.raises(ValueError, match="no links with scores"):
@@ -80,6 +80,6 @@ def test_links_are_read_from_json_with_their_scores() -> None:
         ('{"links": [[0, 0, null]]}', "between 0 and 1"),
     ],
 )
-def test_what_has_no_scored_links(line: str, cause: str) -> None:
+def test_input_without_scored_links(line: str, cause: str) -> None:
     with pytest.raises(ValueError, match=cause):
         read_scored(line)

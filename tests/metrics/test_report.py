@@ -12,14 +12,14 @@ BLEU = Score("BLEU", 27.304, "nrefs:1|tok:13a", "(BP = 1.000)")
 CHRF = Score("chrF2", 55.5, "nrefs:1|nc:6")
 
 
-def test_one_system_is_a_line_a_metric() -> None:
+def test_one_system_gives_one_line_per_metric() -> None:
     assert list(report([("base.de", [BLEU, CHRF])], "text")) == [
         "BLEU|nrefs:1|tok:13a = 27.30 (BP = 1.000)",
         "chrF2|nrefs:1|nc:6 = 55.50",
     ]
 
 
-def test_several_systems_are_a_table_with_signatures() -> None:
+def test_several_systems_give_a_table_with_signatures() -> None:
     assert list(report([("base.de", [BLEU, CHRF]), ("m", [BLEU, CHRF])], "text")) == [
         "system      BLEU    chrF2",
         "base.de    27.30    55.50",
@@ -29,7 +29,7 @@ def test_several_systems_are_a_table_with_signatures() -> None:
     ]
 
 
-def test_tsv_and_json_have_a_row_a_number() -> None:
+def test_tsv_and_json_have_one_row_per_number() -> None:
     scores = [("base.de", [BLEU]), ("base.de", [CHRF])]
     assert list(report(scores, "tsv")) == [
         "system\tmetric\tscore\tsignature",
@@ -42,7 +42,7 @@ def test_tsv_and_json_have_a_row_a_number() -> None:
     ]
 
 
-def test_systems_that_were_read_in_different_ways_have_their_own_signatures() -> None:
+def test_systems_that_were_read_differently_have_separate_signatures() -> None:
     scores = [("base.de", [BLEU.noted("detok:moses-de"), CHRF]), ("m", [BLEU, CHRF])]
     assert list(report(scores, "text"))[3:] == [
         "BLEU|nrefs:1|tok:13a|detok:moses-de (base.de)",
@@ -51,7 +51,7 @@ def test_systems_that_were_read_in_different_ways_have_their_own_signatures() ->
     ]
 
 
-def test_intervals_stand_beside_their_scores() -> None:
+def test_intervals_are_next_to_their_scores() -> None:
     score = replace(BLEU, interval=(26.1234, 28.5))
     assert list(report([("base.de", [score])], "text")) == ["BLEU|nrefs:1|tok:13a = 27.30 [26.12, 28.50] (BP = 1.000)"]
     assert next(report([("base.de", [score])], "tsv")) == "system\tmetric\tscore\tlow\thigh\tsignature"
@@ -73,7 +73,7 @@ def test_latex_has_the_table_and_comments() -> None:
     ]
 
 
-def test_numbers_have_the_signs_of_mathematics_in_latex() -> None:
+def test_latex_uses_mathematical_signs() -> None:
     (row,) = islice(latex([["system", "Δ"], ["x", "-0.31"]]), 4, 5)
     assert row == r"x & $-$0.31 \\"
 
@@ -99,7 +99,7 @@ NASTY = [
 
 
 @pytest.mark.parametrize("form", ["text", "tsv", "latex", "json"])
-def test_a_name_never_leaves_its_cell(form: str) -> None:
+def test_names_stay_in_their_cells(form: str) -> None:
     end = r" & 27.30 & 55.50 \\"
     plain = list(report([("x", [BLEU, CHRF]), ("y", [BLEU, CHRF])], form))
     for name in NASTY:

@@ -22,8 +22,8 @@ def occurrences(ngram: list[str], words: list[str]) -> list[int]:
 
 
 def slow_places(hypothesis: list[str], reference: list[str]) -> list[int]:
-    """Find the place of each word by the shortest n-gram with it at an end that occurs once on each side, preferring
-    n-grams that end with it."""
+    """Find the place of each word from the shortest n-gram that has the word at one end and occurs once on each side;
+    n-grams that end with the word come first."""
     places = []
     for word in range(len(hypothesis)):
         for n in range(1, len(hypothesis) + 1):
@@ -40,7 +40,7 @@ def slow_places(hypothesis: list[str], reference: list[str]) -> list[int]:
 
 
 @given(SENTENCES, SENTENCES)
-def test_places_are_those_of_the_definition(hypothesis: list[str], reference: list[str]) -> None:
+def test_places_match_the_definition(hypothesis: list[str], reference: list[str]) -> None:
     places = reference_places(hypothesis, reference)
     assert places == slow_places(hypothesis, reference)
     assert all(word in hypothesis for word in (reference[place] for place in places))
@@ -71,13 +71,13 @@ def test_worked_numbers(hypothesis: str, reference: str, expected: float) -> Non
 
 
 def test_the_formula() -> None:
-    """Three of four words in their order but for one pair, against five."""
+    """Three of the four words match the five-word reference, and one pair of them is out of order."""
     expected = (2 / 3) * (3 / 4) ** 0.5 * math.exp(1 - 5 / 4) ** 0.2
     assert ribes(list("acbx"), list("abcde"), 0.5, 0.2) == pytest.approx(expected)
 
 
 @given(SENTENCES.filter(bool))
-def test_words_that_all_differ_match_themselves(words: list[str]) -> None:
+def test_distinct_words_match_themselves(words: list[str]) -> None:
     numbered = [f"{word}{place}" for place, word in enumerate(words)]
     assert ribes(numbered, numbered) == 1
 
@@ -86,7 +86,7 @@ def metric(**settings: Any) -> Ribes:
     return Ribes(MetricConfig("none", **settings))
 
 
-def test_case_references_and_mean() -> None:
+def test_case_references_and_mean_are_as_documented() -> None:
     hypotheses, references = ["A b c", "x y"], ["a B c", "y x"]
     score = corpus_score(metric(), hypotheses, [references])
     assert score.score == 50
@@ -102,7 +102,7 @@ def lines(name: str) -> list[str]:
 
 
 @needs_fixtures
-def test_sentences_as_the_program_scores_them() -> None:
+def test_sentence_scores_equal_those_of_the_program() -> None:
     hypotheses, reference = lines("nt16.de-en.transformer.hyp.tok.en"), lines("nt16.de-en.ref.tok.en")
     found = metric().statistics(hypotheses, [reference])[:, 0] / 100
     expected = [float(line.split()[0]) for line in lines("expected_sentence_scores.nt16.de-en.transformer.txt")]
@@ -132,7 +132,7 @@ def test_sentences_as_the_program_scores_them() -> None:
     ],
     ids=["edge cases", "case", "Turkish", "alpha and beta", "two references"],
 )
-def test_corpora_as_the_program_scores_them(
+def test_corpus_scores_equal_those_of_the_program(
     hypotheses: str, references: list[str], options: dict[str, Any], expected: float
 ) -> None:
     score = corpus_score(metric(**options), lines(hypotheses), [lines(name) for name in references])

@@ -16,7 +16,7 @@ REFERENCES = [
 SENTENCES = st.lists(st.sampled_from(["the", "The", "cat", "sat", ".", ",", "father"]), max_size=8).map(" ".join)
 
 
-def test_bleu_is_sacrebleus() -> None:
+def test_bleu_equals_sacrebleu() -> None:
     expected = sacrebleu.metrics.BLEU().corpus_score(HYPOTHESES, REFERENCES)
     result = corpus_score(bleu(), HYPOTHESES, REFERENCES)
     assert result.name == "BLEU"
@@ -26,13 +26,13 @@ def test_bleu_is_sacrebleus() -> None:
 
 
 @pytest.mark.parametrize(("order", "name"), [(0, "chrF2"), (1, "chrF2+"), (2, "chrF2++")])
-def test_chrf_is_sacrebleus(order: int, name: str) -> None:
+def test_chrf_equals_sacrebleu(order: int, name: str) -> None:
     expected = sacrebleu.metrics.CHRF(word_order=order).corpus_score(HYPOTHESES, REFERENCES)
     result = corpus_score(chrf(word_order=order), HYPOTHESES, REFERENCES)
     assert (result.name, result.score) == (name, expected.score)
 
 
-def test_case_and_tokenization_are_sacrebleus() -> None:
+def test_case_and_tokenization_equal_sacrebleu() -> None:
     expected = sacrebleu.metrics.BLEU(tokenize="none", lowercase=True).corpus_score(HYPOTHESES, REFERENCES)
     result = corpus_score(bleu(MetricConfig("none", "lower")), HYPOTHESES, REFERENCES)
     assert result.score == expected.score
@@ -52,12 +52,12 @@ def test_a_corpus_is_the_sum_of_its_parts(metric: SacreBleuMetric, pairs: list[t
     assert metric.score(whole.sum(axis=0)) == metric.score(whole[:cut].sum(axis=0) + whole[cut:].sum(axis=0))
 
 
-def test_empty_hypotheses_score_nothing() -> None:
+def test_empty_hypotheses_score_zero() -> None:
     for metric in (bleu(), chrf()):
         assert corpus_score(metric, ["", ""], [["a b", "c"]]).score == 0
 
 
-def test_ter_is_sacrebleus() -> None:
+def test_ter_equals_sacrebleu() -> None:
     expected = sacrebleu.metrics.TER().corpus_score(HYPOTHESES, REFERENCES)
     result = corpus_score(ter(), HYPOTHESES, REFERENCES)
     assert result.score == expected.score > 0
@@ -68,8 +68,8 @@ def test_ter_is_sacrebleus() -> None:
     assert [metric.higher_is_better for metric in (bleu(), chrf(), ter())] == [True, True, False]
 
 
-def test_the_two_averages_of_chrf() -> None:
-    """Of Choshen & Abend's chrF+, which is that of the script chrF++.py with one word order and beta 3."""
+def test_both_averages_of_chrf() -> None:
+    """The first is chrF+ of Choshen & Abend, computed by the script chrF++.py with one word order and beta 3."""
     pair = ["the group aimed at the plan"], [["the group to which the plan is aimed"]]
     script = corpus_score(chrf_plus(MetricConfig(chrf_beta=3, chrf_average="script")), *pair)
     assert script.score == pytest.approx(50.238545, abs=5e-7)
@@ -89,12 +89,12 @@ def test_bleu_of_the_specification() -> None:
     assert line.endswith(" = 40.95 75.0/60.0/37.5/16.7 (BP = 1.000 ratio = 1.200 hyp_len = 12 ref_len = 10)")
 
 
-def test_tokenizations_that_cannot_be_had() -> None:
+def test_unavailable_tokenizations() -> None:
     with pytest.raises(ValueError, match="tokenize cannot be '14b'"):
         bleu(MetricConfig("14b"))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("metric", [bleu(), chrf_plus_plus(), chrf_plus(MetricConfig(chrf_average="script")), ter()])
-def test_many_corpora_are_scored_as_one_is(metric: SacreBleuMetric) -> None:
+def test_many_corpora_are_scored_like_single_ones(metric: SacreBleuMetric) -> None:
     statistics = metric.statistics(HYPOTHESES, REFERENCES)
     assert metric.scores(statistics).tolist() == [metric.score(row).score for row in statistics]

@@ -23,7 +23,7 @@ def test_streams_of_many_windows_score_as_one_corpus() -> None:
     ]
 
 
-def test_each_bucket_scores_as_a_corpus_of_its_own() -> None:
+def test_each_bucket_is_scored_as_a_corpus() -> None:
     numbers = [n % 3 if n % 3 < 2 else 3 for n in range(1100)]
     buckets = score_by_length(given_input(METRICS, SYSTEMS, [REFERENCE], numbers), LengthBuckets((10, 20, 30)))
     assert [(bucket.length, bucket.sentences) for bucket in buckets] == [
@@ -37,14 +37,14 @@ def test_each_bucket_scores_as_a_corpus_of_its_own() -> None:
     assert buckets[-1].scores == score_systems(given_input(METRICS, SYSTEMS, [REFERENCE]))
 
 
-def test_no_lines_have_no_score() -> None:
+def test_empty_input_has_no_score() -> None:
     with pytest.raises(ValueError, match="no lines to score"):
         score_systems(given_input(METRICS, [[]], [[]]))
     with pytest.raises(ValueError, match="no lines to score"):
         score_by_length(given_input(METRICS, [[]], [[]]), LengthBuckets((1,)))
 
 
-def test_each_sentence_scores_as_a_corpus_of_its_own() -> None:
+def test_each_sentence_is_scored_as_a_corpus() -> None:
     sentences = list(score_sentences(given_input(METRICS, SYSTEMS, [REFERENCE])))
     assert len(sentences) == len(REFERENCE)
     for number in (0, 7, 999, 1000, 1099):

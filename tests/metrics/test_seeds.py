@@ -16,7 +16,7 @@ from tests.metrics.test_significance import NONE, REFERENCE, noisy
 
 
 class Mean:
-    """The mean of a number per sentence."""
+    """A metric whose score is the mean of one number per sentence."""
 
     compares: Compared = "translations"
     higher_is_better = True
@@ -32,12 +32,12 @@ class Mean:
 
 
 def models(system: int, seeds: int) -> list[list[str]]:
-    """Return translations by models of a system. Seeds differ in which words are wrong, and in how many."""
+    """Return translations by several models of a system. Seeds differ in which words are wrong, and how many."""
     return [noisy(REFERENCE, 0.3 - 0.03 * system + 0.02 * seed, 10 * system + seed) for seed in range(seeds)]
 
 
 def slow_p(one: list[list[str]], other: list[list[str]], resamples: int, seed: int) -> float:
-    """Compute p by loops over resamples, models and sentences, from the text."""
+    """Compute p from the texts with loops over resamples, models and sentences."""
     n = len(REFERENCE)
     generator = np.random.default_rng(seed)
     drawn = [list(row) for row in generator.integers(n, size=(resamples, n))]
@@ -64,7 +64,7 @@ def slow_p(one: list[list[str]], other: list[list[str]], resamples: int, seed: i
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 3])
-def test_p_is_that_of_loops(seeds: int) -> None:
+def test_p_matches_loops(seeds: int) -> None:
     metric = bleu(NONE)
     systems = [models(system, seeds) for system in (0, 1)]
     one, other = (
@@ -73,7 +73,7 @@ def test_p_is_that_of_loops(seeds: int) -> None:
     assert p_value(one, other, len(REFERENCE)) == pytest.approx(slow_p(systems[0], systems[1], 30, 7), rel=1e-6)
 
 
-def test_each_metric_is_alone() -> None:
+def test_metrics_are_independent() -> None:
     both, statistics = [bleu(NONE), ter()], []
     for model in models(0, 3):
         statistics.append([metric.statistics(model, [REFERENCE]) for metric in both])
@@ -95,7 +95,7 @@ def test_quantiles_of_students_t(t: float, degrees: float, p: float) -> None:
     assert two_sided(t, degrees) == pytest.approx(p, rel=2e-3)
 
 
-def test_where_sentences_make_no_difference_it_is_welchs_test() -> None:
+def test_without_sentence_variance_it_is_welchs_test() -> None:
     one = np.array([27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4])
     other = np.array([27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 30.0, 23.9])
     found = [Trained(scores, np.repeat(scores[:, None], 3, axis=1)) for scores in (one, other)]
@@ -105,11 +105,11 @@ def test_where_sentences_make_no_difference_it_is_welchs_test() -> None:
     assert p_value(found[0], found[1], 1000) == pytest.approx(two_sided(t, degrees))
 
 
-def test_what_does_not_vary() -> None:
+def test_constant_scores() -> None:
     same, less = (Trained(np.array([each, each]), np.full((2, 9), each)) for each in (30.0, 20.0))
     assert p_value(same, same, 100) == 1.0
     assert p_value(same, less, 100) == 0.0
-    assert p_value(same, less, 1) == 1.0  # one sentence says nothing about others
+    assert p_value(same, less, 1) == 1.0  # one sentence is not enough to generalize from
 
 
 def test_holms_correction() -> None:
@@ -119,18 +119,19 @@ def test_holms_correction() -> None:
     assert holm([]) == []
 
 
-# Of the variance of a model's score on the test set: between seeds, of a seed on these sentences, of a system on them.
+# Shares of the variance of a model's score on the test set: between seeds, of a seed on these sentences, and of a
+# system on these sentences.
 KINDS = {"seeds": (0.9, 0.1, 0.0), "both": (0.5, 0.5, 0.0), "sentences": (0.1, 0.9, 0.0), "systems": (0.3, 0.3, 0.4)}
 
 
 def share_below(kind: str, seeds: int, effect: float, runs: int, source: int) -> float:
-    """Return how often p is below 0.05 if the means of two systems differ by `effect` standard deviations of a model's
-    score."""
+    """Return how often p is below 0.05 if the means of two systems differ by `effect` standard deviations of the score
+    of one model."""
     generator, n = np.random.default_rng(source), 100
     of_seeds, of_sentences, of_systems = np.sqrt(KINDS[kind])
     below = 0
     for run in range(runs):
-        common = generator.normal(0, 20, n)  # hard and easy sentences
+        common = generator.normal(0, 20, n)  # hard and easy sentences, shared by all systems
         systems = []
         for system in range(2):
             own = common + generator.normal(0, of_systems * math.sqrt(n), n) + system * effect
@@ -149,7 +150,7 @@ def test_equal_systems_rarely_differ(kind: str, seeds: int) -> None:
 
 
 def test_with_one_seed_only_sentences_are_tested() -> None:
-    """As the table states, a difference between seeds can then pass for a difference between systems."""
+    """As the table warns, a difference between seeds can then look like a difference between systems."""
     assert share_below("sentences", 1, 0.0, 300, 4) < 0.12
     assert share_below("seeds", 1, 0.0, 300, 4) > 0.3
 

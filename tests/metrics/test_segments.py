@@ -1,4 +1,5 @@
-"""Tables of sentence scores: the bootstrap worked out here, and sentence scores of a metric against the metric."""
+"""Tables of sentence scores: the bootstrap compared with one worked out here, and sentence scores compared with the
+metric that they come from."""
 
 import json
 from pathlib import Path
@@ -36,7 +37,7 @@ def test_lower_scores_can_be_better() -> None:
     assert [row["verdict"] for row in findings("--against", "best", text=text)] == ["worse", ""]
 
 
-def test_sentence_scores_of_ribes_give_what_ribes_gives(tmp_path: Path) -> None:
+def test_sentence_scores_of_ribes_match_ribes(tmp_path: Path) -> None:
     """The score of a corpus is the mean over its sentences."""
     for name, text in {"ref": "a b c d\n", "x": "b a c d\n", "y": "a b d c\n"}.items():
         (tmp_path / name).write_text((text + "d c b a\n") * 10)
@@ -63,7 +64,7 @@ def test_sentence_scores_of_ribes_give_what_ribes_gives(tmp_path: Path) -> None:
         ("a\tb\n1\tnan\n", "stdin:2: a score is not finite"),
     ],
 )
-def test_a_bad_table_is_one_line_of_error(text: str, cause: str) -> None:
+def test_a_bad_table_gives_one_line_of_error(text: str, cause: str) -> None:
     assert is_one_line_of_error(synmt("significance", "--segments", text=text), "synmt significance: ", cause)
 
 

@@ -75,8 +75,8 @@ def test_worked_numbers() -> None:
     assert wins(differences - 0.7, 0.2) == 3 / 8
 
 
-def test_resamples_are_those_of_sacrebleu() -> None:
-    """This holds for one block and for several."""
+def test_resamples_equal_those_of_sacrebleu() -> None:
+    """This holds for one block of resamples and for several."""
     sentences, resamples = 700, 6000
     drawn = np.random.default_rng(5).choice(sentences, size=(resamples, sentences), replace=True)
     blocks = list(draws(sentences, resamples, 5))
@@ -87,7 +87,7 @@ def test_resamples_are_those_of_sacrebleu() -> None:
         assert (counts[row] == np.bincount(drawn[row], minlength=sentences)).all()
 
 
-def test_intervals_are_those_of_sacrebleu() -> None:
+def test_intervals_equal_those_of_sacrebleu() -> None:
     """sacreBLEU reports half of their width."""
     sacre = BLEU(force=True, tokenize="none")
     theirs: Any = sacre.corpus_score(BASE, [REFERENCE], n_bootstrap=1000)
@@ -98,14 +98,14 @@ def test_intervals_are_those_of_sacrebleu() -> None:
     assert (high - low) / 2 == pytest.approx(theirs._ci, rel=0.02)
 
 
-def test_swaps_are_halves() -> None:
+def test_half_of_the_sentences_are_swapped() -> None:
     chosen = np.vstack(list(swaps(900, 5000, 1)))
     assert chosen.shape == (5000, 900)
     assert set(np.unique(chosen)) == {0, 1}
     assert abs(chosen.mean() - 0.5) < 0.001
 
 
-def test_products_are_sums_of_drawn_sentences() -> None:
+def test_products_equal_sums_over_drawn_sentences() -> None:
     metrics = [bleu(NONE), chrf(), ter()]
     parts = [metric.statistics(BASE[:30], [REFERENCE[:30]]) for metric in metrics]
     (weights,) = draws(30, 20, 1)
@@ -118,7 +118,7 @@ def test_products_are_sums_of_drawn_sentences() -> None:
 
 @pytest.mark.parametrize("other", [LIKE_BASE, BETTER], ids=["like", "better"])
 @pytest.mark.parametrize(("ours", "theirs"), [("bootstrap-sacrebleu", "bs"), ("randomization", "ar")])
-def test_p_is_sacrebleus(ours: str, theirs: str, other: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_p_equals_that_of_sacrebleu(ours: str, theirs: str, other: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """p is the same up to rounding if the resamples are the same, else within four standard errors."""
     monkeypatch.setenv("SACREBLEU_SEED", "12345")
     resamples = 500
@@ -132,7 +132,7 @@ def test_p_is_sacrebleus(ours: str, theirs: str, other: list[str], monkeypatch: 
         assert comparison.p == pytest.approx(expected, abs=1.5 / resamples if theirs == "bs" else error)
 
 
-def test_forms_of_the_bootstrap_agree_on_a_large_difference_and_not_on_a_small_one() -> None:
+def test_bootstrap_tests_agree_only_on_large_differences() -> None:
     small = {test: found(bleu(NONE), [BASE, LIKE_BASE], test)[1].p for test in TESTS}
     large = {test: found(bleu(NONE), [BASE, BETTER], test)[1].p for test in TESTS}
     assert max(large.values()) < 0.02
@@ -153,7 +153,7 @@ CASES: dict[str, tuple[Metric[Any], Any, Any]] = {
 
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("name", CASES)
-def test_every_metric_has_every_test(name: str, test: str) -> None:
+def test_every_metric_works_with_every_test(name: str, test: str) -> None:
     """Equal systems have p = 1, and a system that is right where the other one is wrong is better."""
     metric, wrong, right = CASES[name]
     gold = [right] * 30
@@ -174,7 +174,7 @@ WORDS = st.lists(st.sampled_from("abcd"), max_size=6).map(" ".join)
 @pytest.mark.parametrize("test", TESTS)
 @settings(max_examples=20)
 @given(st.lists(st.tuples(WORDS, WORDS, WORDS.filter(bool)), min_size=1, max_size=8), st.integers(0, 99))
-def test_laws_of_small_corpora(test: str, rows: list[tuple[str, str, str]], seed: int) -> None:
+def test_laws_on_small_corpora(test: str, rows: list[tuple[str, str, str]], seed: int) -> None:
     one, other, reference = map(list, zip(*rows, strict=True))
     for metric in (bleu(NONE), ter(), RIBES):
         _, comparison = found(metric, [one, other], test, reference, 50, seed)
@@ -189,7 +189,7 @@ def test_laws_of_small_corpora(test: str, rows: list[tuple[str, str, str]], seed
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_the_order_of_sentences_changes_p_by_chance_alone(test: str) -> None:
+def test_the_order_of_sentences_changes_p_only_by_chance(test: str) -> None:
     order = random.Random(4).sample(range(150), 150)
     shuffled = [[lines[i] for i in order] for lines in (BASE, LIKE_BASE, REFERENCE)]
     p = found(bleu(NONE), [BASE, LIKE_BASE], test, resamples=2000)[1].p
@@ -197,7 +197,7 @@ def test_the_order_of_sentences_changes_p_by_chance_alone(test: str) -> None:
     assert other == pytest.approx(p, abs=4 * (2 * 0.25 / 2000) ** 0.5)
 
 
-def test_the_best_system_by_each_metric_is_the_one_to_beat() -> None:
+def test_against_best_compares_with_the_best_system_by_each_metric() -> None:
     metrics = [bleu(NONE), ter()]
     findings = compare(given_input(metrics, [BASE, BETTER, LIKE_BASE], [REFERENCE]), "bootstrap-wins", 200, 1, "best")
     for row, against in zip(findings.comparisons, ("b", None, "b"), strict=True):
@@ -205,7 +205,7 @@ def test_the_best_system_by_each_metric_is_the_one_to_beat() -> None:
         assert not any(comparison.better for comparison in row)
 
 
-def test_findings_say_how_they_came_about_and_come_again() -> None:
+def test_findings_are_explained_and_reproducible() -> None:
     once, again, other = (
         compare(given_input([bleu(NONE)], [BASE, LIKE_BASE], [REFERENCE]), "bootstrap-wins", 100, seed)
         for seed in (1, 1, 2)

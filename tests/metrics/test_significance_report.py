@@ -18,7 +18,7 @@ FINDINGS = Findings(
 )
 
 
-def test_a_table_with_marks_and_how_they_came_about() -> None:
+def test_a_table_with_marks_and_an_explanation() -> None:
     assert list(report_findings(FINDINGS, 0.05, "text")) == [
         "system      BLEU        Δ        p        TER        Δ       p",
         "base.de    27.30                        55.50",
@@ -42,7 +42,7 @@ def test_against_the_best_of_each_metric() -> None:
     assert "+ better, - worse than the best with p < 0.05" in text
 
 
-def test_tsv_and_json_have_a_row_a_number() -> None:
+def test_tsv_and_json_have_one_row_per_number() -> None:
     header, first, _, third, *_ = report_findings(FINDINGS, 0.05, "tsv")
     assert header.split("\t") == [
         "system", "metric", "score", "against", "difference", "p", "verdict",

@@ -24,7 +24,7 @@ def test_worked_numbers(wins: int, losses: int, one_sided: float, two_sided: flo
 
 
 @given(COUNTS, COUNTS)
-def test_both_systems_have_the_same_p_and_more_wins_a_smaller_one(wins: int, losses: int) -> None:
+def test_p_is_symmetric_and_falls_with_more_wins(wins: int, losses: int) -> None:
     assert sign_test(wins, losses) == sign_test(losses, wins)
     assert 0 < sign_test(wins, losses)[0] <= sign_test(wins, losses)[1] <= 1
     if wins > losses:
@@ -35,7 +35,7 @@ def lines(text: str) -> list[Line]:
     return [Line(line, "scores.tsv", number) for number, line in enumerate(text.splitlines(), 1)]
 
 
-def test_tables_follow_each_other_and_systems_go_by_place() -> None:
+def test_consecutive_tables_match_systems_by_position() -> None:
     books = "system\tmetric\tscore\tsignature\nbooks.base\tBLEU\t6.38\tx\nbooks.mask\tBLEU\t7.59\ty\n"
     news = "metric\tscore\tsystem\nTER\t50\tb\nBLEU\t9.18\tb\nTER\t50.5\tm\n\nBLEU\t9.18\tm\n"
     systems, settings = read_settings(lines(books + news))
@@ -44,7 +44,7 @@ def test_tables_follow_each_other_and_systems_go_by_place() -> None:
     assert compare_settings(systems, settings) == [SignTest("books.mask", 1, 1, 1, 0.75, 1)]
 
 
-def test_columns_of_ones_own_tell_settings_apart() -> None:
+def test_custom_columns_distinguish_settings() -> None:
     table = "system\tset\tmetric\tscore\n" + "".join(
         f"{system}\t{name}\tchrF2\t{score}\n" for system, score in (("a", 1), ("b", 2), ("c", 0)) for name in "xyz"
     )
@@ -74,7 +74,7 @@ HEADER = "system\tmetric\tscore\n"
         (f"{HEADER}a\tBLEU\t1\nb\tBLEU\t1\n{HEADER}a\tBLEU\t1\n", "tables of 2 and 1 systems cannot be compared"),
     ],
 )
-def test_what_cannot_be_compared(text: str, cause: str) -> None:
+def test_incomparable_tables(text: str, cause: str) -> None:
     with pytest.raises(BadInput, match=cause):
         read_settings(lines(text))
 

@@ -12,7 +12,7 @@ CPU = torch.device("cpu")
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
 @pytest.mark.parametrize("system", tiny.SYSTEMS)
-def test_a_batch_is_its_sentences_in_training(system: str, target: str) -> None:
+def test_batches_equal_single_sentences_in_training(system: str, target: str) -> None:
     data, vocabulary = tiny.corpus(system, target)
     model = tiny.model(system, vocabulary, target=target)
     together = model.loss(*data.batch([0, 1, 3], CPU)).total
@@ -25,7 +25,7 @@ def test_a_batch_is_its_sentences_in_training(system: str, target: str) -> None:
     [(system, "parent+gcn") for system in tiny.SYSTEMS]
     + [("all but multitask", target) for target in tiny.TARGET_SYSTEMS if target != "parent+gcn"],
 )
-def test_a_batch_is_its_sentences_in_search(system: str, target: str) -> None:
+def test_batches_equal_single_sentences_in_search(system: str, target: str) -> None:
     """Search only sees the states of an encoder, so it is enough to test each side with one idea of the other side."""
     data, vocabulary = tiny.corpus(system, target)
     model = tiny.model(system, vocabulary, target=target)

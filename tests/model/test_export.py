@@ -51,7 +51,7 @@ def saved(path: Path, system: str, network: TransformerConfig = tiny.CONFIG, tar
         ("supervised heads", "supervised heads"),
     ],
 )
-def test_scores_and_translations_are_the_same(
+def test_an_exported_model_gives_the_same_scores_and_translations(
     system: str, target: str, norm: Any, positions: Any, tmp_path: Path
 ) -> None:
     ctranslate2 = pytest.importorskip("ctranslate2")
@@ -75,7 +75,7 @@ def test_scores_and_translations_are_the_same(
         assert join_subwords(best.hypotheses[0]) == found[0].tokens
 
 
-def test_int8_is_smaller_and_hardly_another(tmp_path: Path) -> None:
+def test_int8_is_smaller_and_nearly_the_same(tmp_path: Path) -> None:
     ctranslate2 = pytest.importorskip("ctranslate2")
     ours = saved(tmp_path / "model", "sequence")
     sources, scores = [ours.features(record).tokens for record in tiny.records()], []
@@ -98,7 +98,7 @@ def test_int8_is_smaller_and_hardly_another(tmp_path: Path) -> None:
         ("sequence", "sequence", replace(tiny.CONFIG, cross_attention="last"), "do not attend to the source, which"),
     ],
 )
-def test_a_model_with_more_than_a_transformer_is_refused(
+def test_models_that_are_not_plain_transformers_are_refused(
     system: str, target: str, network: TransformerConfig, cause: str, tmp_path: Path
 ) -> None:
     saved(tmp_path / "model", system, network, target)
@@ -107,7 +107,7 @@ def test_a_model_with_more_than_a_transformer_is_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_nothing_is_written_over(tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     saved(tmp_path / "model", "sequence")
     (tmp_path / "file").write_text("dear")
     with pytest.raises(BadInput, match="is not empty; name a new folder"):
@@ -116,7 +116,7 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
         export(tmp_path / "model", tmp_path / "file")
 
 
-def test_a_package_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved(tmp_path / "model", "sequence")
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     monkeypatch.setitem(sys.modules, "ctranslate2.specs", None)

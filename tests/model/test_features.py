@@ -32,17 +32,17 @@ def test_mask() -> None:
 
 
 @pytest.mark.parametrize("system", ["linearized", "mask"])
-def test_a_label_is_not_the_word_it_is_spelled_like(system: str) -> None:
+def test_labels_differ_from_words_with_the_same_spelling(system: str) -> None:
     final_label, final_word = [token for token in tokens_of(system) if token.strip().lstrip("(") == "."]
     assert final_label != final_word
 
 
 @pytest.mark.parametrize("system", ["sequence", "linearized", "mask"])
-def test_only_subwords_of_words_count_for_the_length(system: str) -> None:
+def test_only_subwords_count_for_the_length(system: str) -> None:
     assert source_side({system: {}}).features(RECORD, segment).words == 6
 
 
 @pytest.mark.parametrize("system", ["linearized", "mask"])
-def test_a_record_without_a_tree_is_its_subwords(system: str) -> None:
+def test_a_record_without_a_tree_gives_only_its_subwords(system: str) -> None:
     features = source_side({system: {}}).features(ParseRecord(tokens=["He", "father"]), segment)
     assert (features.tokens, features.words) == (["He", "fat@@", "her"], 3)

@@ -47,7 +47,7 @@ def edit_config(folder: ModelFolder[ModelConfig], part: str, **changes: Any) -> 
     path.write_bytes(orjson.dumps(fields))
 
 
-def test_a_folder_comes_back_as_it_was_saved(folder: ModelFolder[ModelConfig]) -> None:
+def test_a_folder_survives_saving_and_opening(folder: ModelFolder[ModelConfig]) -> None:
     opened = ModelFolder.open(folder.path, ModelConfig)
     assert opened.config == folder.config
     assert opened.vocabulary == folder.vocabulary
@@ -76,7 +76,7 @@ def test_each_missing_or_broken_file_is_named(folder: ModelFolder[ModelConfig], 
         ModelFolder.open(folder.path, ModelConfig)
 
 
-def test_a_folder_that_is_none(tmp_path: Path) -> None:
+def test_paths_that_are_not_model_folders(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"nowhere/config\.json: No such file"):
         ModelFolder.open(tmp_path / "nowhere", ModelConfig)
 
@@ -110,7 +110,7 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("part", "changes", "cause"), HOSTILE)
-def test_a_config_from_a_stranger(
+def test_configs_from_strangers(
     folder: ModelFolder[ModelConfig], part: str, changes: dict[str, Any], cause: str
 ) -> None:
     edit_config(folder, part, **changes)
@@ -119,7 +119,7 @@ def test_a_config_from_a_stranger(
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"null", b"[" * 100_000, b"{}"])
-def test_a_config_that_is_none(folder: ModelFolder[ModelConfig], content: bytes) -> None:
+def test_invalid_configs(folder: ModelFolder[ModelConfig], content: bytes) -> None:
     (folder.path / "config.json").write_bytes(content)
     with pytest.raises(BadInput, match=r"model/config\.json: "):
         ModelFolder.open(folder.path, ModelConfig)
@@ -130,14 +130,14 @@ class Exploit:
         return (pytest.fail, ("the model folder ran code",))
 
 
-def test_weights_that_would_run_code_do_not(folder: ModelFolder[ModelConfig]) -> None:
+def test_pickled_weights_run_no_code(folder: ModelFolder[ModelConfig]) -> None:
     folder.parameters.write_bytes(pickle.dumps(Exploit()))
     with pytest.raises(BadInput, match=r"model\.safetensors: "):
         ModelFolder.open(folder.path, ModelConfig).load_model(CPU)
 
 
 @pytest.mark.parametrize("size", [0, 7, 100, -1])
-def test_cut_weights(folder: ModelFolder[ModelConfig], size: int) -> None:
+def test_truncated_weights(folder: ModelFolder[ModelConfig], size: int) -> None:
     folder.parameters.write_bytes(folder.parameters.read_bytes()[:size])
     with pytest.raises(BadInput, match=r"model\.safetensors: "):
         ModelFolder.open(folder.path, ModelConfig).load_model(CPU)
@@ -157,7 +157,7 @@ def test_weights_of_another_model(folder: ModelFolder[ModelConfig]) -> None:
         folder.load_model(CPU)
 
 
-def test_sizes_that_the_weights_do_not_have_take_no_memory(folder: ModelFolder[ModelConfig]) -> None:
+def test_wrong_sizes_are_refused_before_allocating_memory(folder: ModelFolder[ModelConfig]) -> None:
     """A config with terabytes of parameters is refused, because the weights do not fit it, before any allocation."""
     huge = replace(folder, config=replace(folder.config, network=replace(tiny.CONFIG, width=2**16)))
     with pytest.raises(BadInput, match=r"model\.safetensors: tensor "):

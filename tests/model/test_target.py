@@ -52,7 +52,7 @@ def test_ideas_combine() -> None:
 
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
-def test_settings_make_the_side_again(target: str) -> None:
+def test_settings_restore_the_side(target: str) -> None:
     side = tiny.TARGET_SYSTEMS[target]
     assert target_side(**side.settings()) == side
 
@@ -68,12 +68,12 @@ def test_settings_make_the_side_again(target: str) -> None:
         ({"gcn": {}}, {"split": "yes"}, "split and root_arc must be true or false"),
     ],
 )
-def test_sides_that_are_none(ideas: dict[str, Any], arcs: dict[str, Any] | None, cause: str) -> None:
+def test_invalid_sides(ideas: dict[str, Any], arcs: dict[str, Any] | None, cause: str) -> None:
     with pytest.raises(ValueError, match=cause):
         target_side(ideas, arcs)
 
 
-def test_a_module_belongs_to_a_decoder() -> None:
+def test_a_module_needs_a_decoder() -> None:
     class Lost(TargetIdea):
         reads = "synmt.ideas.target:Reading"
 
@@ -91,7 +91,7 @@ def test_a_module_belongs_to_a_decoder() -> None:
     ],
 )
 def test_text_records_and_strings_give_the_same_words(side: TargetSide, text: str) -> None:
-    """The tokenizer's, so that it can detokenize what is generated."""
+    """They are the tokenizer's words, so it can detokenize translations."""
     empty, record = read(side, "", text)
     assert empty.tokens == []
     assert (record.tokens, record.text) == (["I", "cannot", "go", "."], "I cannot go.")
@@ -103,7 +103,7 @@ def test_strings_give_trees() -> None:
     assert second.text == "I go"
 
 
-def test_a_record_that_the_tokenizer_would_change_keeps_its_words() -> None:
+def test_records_that_the_tokenizer_would_change_keep_their_words() -> None:
     line = '{"tokens": ["a\\u0001b", "c"], "heads": [2, 0], "deprels": ["x", "root"]}'
     (record,) = read(ARCS, line)
     assert record.tokens == ["a\u0001b", "c"]
@@ -123,7 +123,7 @@ def test_a_record_that_the_tokenizer_would_change_keeps_its_words() -> None:
         ),
     ],
 )
-def test_bad_lines_are_named(texts: list[str], cause: str) -> None:
+def test_errors_name_bad_lines(texts: list[str], cause: str) -> None:
     lines = [Line(text, "targets", number) for number, text in enumerate(texts, 1)]
     with pytest.raises(BadInput) as error:
         list(target_records(lines, ARCS, SpaceTokenizer(), unknown_language()))
@@ -138,7 +138,7 @@ def test_bad_lines_are_named(texts: list[str], cause: str) -> None:
         (["I go.", '{"tokens": ["NP", "a"], "parents": [-1, 0]}'], "targets:2: a record among lines of text"),
     ],
 )
-def test_no_line_of_another_kind_is_taken_for_words(texts: list[str], cause: str) -> None:
+def test_other_formats_are_not_mistaken_for_words(texts: list[str], cause: str) -> None:
     with pytest.raises(BadInput) as error:
         read(WORDS, *texts)
     assert str(error.value) == cause

@@ -22,7 +22,7 @@ def encoded(model: TranslationModel, indices: list[int], system: str) -> torch.T
     return model.encode(sources.batch(indices, vocabulary.padding, CPU)).states
 
 
-def test_a_padded_batch_equals_its_sentences(system: str) -> None:
+def test_padding_changes_nothing(system: str) -> None:
     sources, vocabulary = tiny.sources_and_vocabulary(system)
     model = tiny.model(system, vocabulary)
     together = encoded(model, [0, 1, 2, 3], system)
@@ -31,7 +31,7 @@ def test_a_padded_batch_equals_its_sentences(system: str) -> None:
         torch.testing.assert_close(together[index, : len(ids)], alone[0], atol=1e-5, rtol=1e-5)
 
 
-def test_the_loss_of_a_batch_is_the_sum_of_its_sentences(system: str) -> None:
+def test_the_loss_of_a_batch_is_the_sum_over_its_sentences(system: str) -> None:
     data, vocabulary = tiny.corpus(system)
     model = tiny.model(system, vocabulary)
     together = model.loss(*data.batch([0, 1, 2, 3], CPU), smoothing=0.1).total
@@ -39,7 +39,7 @@ def test_the_loss_of_a_batch_is_the_sum_of_its_sentences(system: str) -> None:
     torch.testing.assert_close(together, torch.stack(alone).sum(), atol=1e-4, rtol=1e-5)
 
 
-def test_a_later_target_token_changes_no_earlier_state(system: str) -> None:
+def test_later_target_tokens_change_no_earlier_state(system: str) -> None:
     data, vocabulary = tiny.corpus(system)
     model = tiny.model(system, vocabulary)
     source, target = data.batch([0], CPU)
@@ -52,7 +52,7 @@ def test_a_later_target_token_changes_no_earlier_state(system: str) -> None:
 
 
 @pytest.mark.parametrize("positions", get_args(Positions))
-def test_steps_with_caches_equal_the_whole_decoder(system: str, positions: Positions) -> None:
+def test_cached_steps_equal_the_whole_decoder(system: str, positions: Positions) -> None:
     data, vocabulary = tiny.corpus(system)
     model = tiny.model(system, vocabulary, replace(tiny.CONFIG, positions=positions))
     source, target = data.batch([0, 1, 3], CPU)
@@ -67,15 +67,15 @@ def test_steps_with_caches_equal_the_whole_decoder(system: str, positions: Posit
         torch.testing.assert_close(step[:, 0], logits[:, position], atol=1e-5, rtol=1e-5)
 
 
-def test_a_target_cannot_be_a_source_only_token(system: str) -> None:
+def test_source_only_tokens_are_never_generated(system: str) -> None:
     _, vocabulary = tiny.corpus(system)
     model = tiny.model(system, vocabulary)
     assert model.network.output_weight.shape[0] == len(vocabulary.target)
     assert len(vocabulary.target) < len(vocabulary)
 
 
-def test_word_dropout_reads_unknown_words_only(system: str) -> None:
-    """With rate 1 every sentence of a shape looks alike, its structure untouched; marks of the task alone stay."""
+def test_word_dropout_replaces_all_words_at_rate_1(system: str) -> None:
+    """With rate 1, all tokens become unknown except the marks of the task, and the structure stays."""
     sources, vocabulary = tiny.sources_and_vocabulary(system)
     model = tiny.model(system, vocabulary)
     batch = sources.batch([0], vocabulary.padding, CPU)
@@ -87,7 +87,7 @@ def test_word_dropout_reads_unknown_words_only(system: str) -> None:
     torch.testing.assert_close(dropped, model.encode(batch).states)
 
 
-def test_the_attention_on_show_is_what_each_layer_computes(system: str) -> None:
+def test_the_recorded_attention_is_that_of_each_layer(system: str) -> None:
     sources, vocabulary = tiny.sources_and_vocabulary(system)
     model = tiny.model(system, vocabulary)
     batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
@@ -108,13 +108,13 @@ def test_the_attention_on_show_is_what_each_layer_computes(system: str) -> None:
         torch.testing.assert_close(module.out(merge_heads(weights @ value)), output)
 
 
-def test_post_norm_is_another_network(system: str) -> None:
+def test_post_norm_changes_the_network(system: str) -> None:
     from dataclasses import replace
 
     _, vocabulary = tiny.corpus(system)
     post = tiny.model(system, vocabulary, replace(tiny.CONFIG, norm="post"))
     states = encoded(post, [0], system)
-    # Post-norm ends each layer in a norm whose parameters are one and (here random) bias.
+    # With post-norm, each layer ends in a norm with weight 1 and a bias, which is random here.
     last = post.network.encoder.layers[-1]
     assert isinstance(last, EncoderLayer)
     bias = last.feedforward_residual.norm.bias

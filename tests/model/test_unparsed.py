@@ -20,7 +20,7 @@ from tests import tiny
 
 CPU = torch.device("cpu")
 POSITIONAL = {"supervised heads", "mask+supervised heads"}  # systems that also learn positions, which need no tree
-PREDICTING = {"lisa", "lisa, gold", "all but multitask"}  # systems with a head that attends to what it predicts
+PREDICTING = {"lisa", "lisa, gold", "all but multitask"}  # systems with a head that attends to the parent it predicts
 
 
 def sources_of(system: str, records: list[ParseRecord]) -> tuple[Sources, int]:
@@ -43,8 +43,9 @@ def loss_of(encoded: EncodedSource) -> float:
 
 
 @pytest.mark.parametrize("system", tiny.SYSTEMS)
-def test_without_a_tree_the_states_are_those_of_a_plain_encoder(system: str) -> None:
-    """The plain encoder reads subwords with the same parameters, and with label features the features of no label."""
+def test_without_a_tree_the_encoder_is_plain(system: str) -> None:
+    """The plain encoder reads subwords with the same parameters; with label features, it reads the features of no
+    label."""
     _, vocabulary = tiny.sources_and_vocabulary(system)
     model, batch = tiny.model(system, vocabulary), batch_of(system, unparsed())
     marks = ["<translate>"] if "multitask" in tiny.SYSTEMS[system] else []
@@ -53,7 +54,7 @@ def test_without_a_tree_the_states_are_those_of_a_plain_encoder(system: str) -> 
         assert row[: len(tokens)].tolist() == vocabulary.encode(tokens)
     encoding = model.encode(batch)
     assert (loss_of(encoding) == 0) == (system not in POSITIONAL)
-    if system in PREDICTING or system == "fixed heads":  # whose attention is not plain, tree or not
+    if system in PREDICTING or system == "fixed heads":  # their attention is never plain
         return
     features = None
     if "label-features" in tiny.SYSTEMS[system]:
@@ -66,7 +67,7 @@ def test_without_a_tree_the_states_are_those_of_a_plain_encoder(system: str) -> 
         torch.testing.assert_close(encoding.states[number : number + 1, : real.shape[1]], plain, atol=1e-6, rtol=1e-5)
 
 
-def test_a_head_that_predicts_parents_does_so_without_a_tree() -> None:
+def test_predicted_parents_need_no_tree() -> None:
     """This also holds for a head that attends to gold parents if there are any."""
     for name, others in (("lisa", tiny.records()), ("lisa, gold", unparsed())):
         _, vocabulary = tiny.sources_and_vocabulary(name)
@@ -79,7 +80,7 @@ def test_a_head_that_predicts_parents_does_so_without_a_tree() -> None:
 
 
 @pytest.mark.parametrize("system", tiny.SYSTEMS)
-def test_a_batch_of_parsed_and_unparsed_sentences_equals_each_alone(system: str) -> None:
+def test_mixed_batches_equal_single_sentences(system: str) -> None:
     _, vocabulary = tiny.sources_and_vocabulary(system)
     model = tiny.model(system, vocabulary)
     records = [each for pair in zip(tiny.records(), unparsed(), strict=True) for each in pair]
@@ -93,7 +94,7 @@ def test_a_batch_of_parsed_and_unparsed_sentences_equals_each_alone(system: str)
     assert losses[0] == pytest.approx(sum(losses[1:]), rel=1e-4)
 
 
-def test_an_idea_reads_what_is_there() -> None:
+def test_ideas_read_the_available_fields() -> None:
     """The record has one of two trees, or a partial tree, which only some ideas can use."""
     record = tiny.records()[0]
     side = source_side({"mask": {}, "pascal": {}})
@@ -121,7 +122,7 @@ def corpus(system: str, tree_dropout: float) -> Corpus:
     return made
 
 
-def test_tree_dropout_draws_sentences() -> None:
+def test_tree_dropout_selects_sentences() -> None:
     data = corpus("mask", 0.3)
     torch.manual_seed(0)
     lengths = [len(data.sources.ids[2]), len(data.bare.ids[2])]
@@ -133,7 +134,7 @@ def test_tree_dropout_draws_sentences() -> None:
 
 
 @given(st.integers(0, 100))
-def test_the_generator_alone_decides(seed: int) -> None:
+def test_tree_dropout_depends_only_on_the_generator(seed: int) -> None:
     data = corpus("mask+pascal", 0.5)
     batches = []
     for _ in range(2):

@@ -57,7 +57,7 @@ def records(name: WordsName, texts: list[str], language: str = "en") -> list[Par
 @pytest.mark.parametrize(("name", "language"), [("spacy", "en"), ("udpipe", "en"), ("udpipe", "de")])
 @settings(deadline=None, max_examples=40)
 @given(texts=st.lists(TEXTS, max_size=3))
-def test_the_words_of_a_parser_are_found_without_parsing(name: WordsName, language: str, texts: list[str]) -> None:
+def test_parser_words_are_found_without_parsing(name: WordsName, language: str, texts: list[str]) -> None:
     split = opened(name, language)
     assert [split(text) for text in texts] == [record.tokens for record in records(name, texts, language)]
 
@@ -67,16 +67,16 @@ opened = cache(open_words)
 
 @pytest.mark.parametrize("name", ["moses", "none", "spacy", "udpipe"])
 @pytest.mark.parametrize("tokenizer", ["moses", "none"])
-def test_records_tell_what_made_their_words(name: WordsName, tokenizer: TokenizerName) -> None:
+def test_records_show_which_tokenizer_made_their_words(name: WordsName, tokenizer: TokenizerName) -> None:
     assert words_of(records(name, SENTENCES), "en", tokenizer) == Words(name)
 
 
-def test_german_records_are_of_the_german_parser() -> None:
+def test_german_records_use_the_german_parser() -> None:
     assert words_of(records("udpipe", GERMAN, "de"), "de", "moses") == Words("udpipe")
 
 
-def test_of_several_tokenizers_it_is_the_one_that_such_records_have_gone_through() -> None:
-    """Otherwise it is the tokenizer of raw text."""
+def test_if_several_tokenizers_fit_the_usual_one_is_chosen() -> None:
+    """If the records have gone through none of them, the tokenizer of raw text is used."""
     for name in ("spacy", "udpipe"):
         assert words_of(records(name, ["It rains."]), "en", "moses") == Words(name)
     for tokenizer in ("moses", "none"):
@@ -84,13 +84,13 @@ def test_of_several_tokenizers_it_is_the_one_that_such_records_have_gone_through
         assert words_of(bare, "en", tokenizer) == Words(tokenizer)
 
 
-def test_words_that_no_tokenizer_makes() -> None:
+def test_words_that_no_tokenizer_would_make() -> None:
     whole = records("spacy", SENTENCES[1:])
     cut = [ParseRecord("It rains.", list("Itrains."))]
     assert words_of([*cut, *whole], "en", "moses") == Words("spacy", 0.75)
     assert words_of(cut, "en", "none").share == 0
     assert words_of([ParseRecord(tokens=["no", "text"])], "en", "moses") == Words("moses", 0.0)
-    assert words_of([], "fi", "moses").share == 0  # a language without parsers
+    assert words_of([], "fi", "moses").share == 0  # no parser for this language
 
 
 def doubts(words: SideWords, *texts: str) -> str:
@@ -99,7 +99,7 @@ def doubts(words: SideWords, *texts: str) -> str:
     return "\n".join(words.doubts())
 
 
-def test_text_in_other_words_than_those_of_training_is_said() -> None:
+def test_text_with_other_words_than_in_training_is_reported() -> None:
     assert doubts(SideWords("source", "en", Words("moses")), *SENTENCES) == ""
     assert doubts(SideWords("source", "en", Words("spacy", 0.25)), *SENTENCES).startswith(
         "source text is tokenized by spacy, but only 25.0% of the training sentences"
@@ -108,10 +108,10 @@ def test_text_in_other_words_than_those_of_training_is_said() -> None:
     assert "tokenizer of the training data is unknown" in doubts(
         SideWords("source", "en", Words("spacy", 0)), *SENTENCES
     )
-    assert doubts(SideWords("source", "en", Words("spacy", 0.25))) == ""  # nothing but records
+    assert doubts(SideWords("source", "en", Words("spacy", 0.25))) == ""  # trained on records only
 
 
-def test_a_parser_with_other_words_is_said_or_another_chosen() -> None:
+def test_a_parser_with_other_words_is_reported_or_replaced() -> None:
     tree, heads = frozenset({"tree"}), frozenset({"heads"})
     spacy, udpipe = (SideWords("source", "en", Words(name)) for name in ("spacy", "udpipe"))
     assert (spacy.parser(tree), udpipe.parser(tree), spacy.parser(tree | heads)) == (
@@ -127,7 +127,7 @@ def test_a_parser_with_other_words_is_said_or_another_chosen() -> None:
         assert ("tokenized by udpipe, but the training data by spacy" in " ".join(words.doubts())) == said
 
 
-def test_records_in_other_words_than_raw_text_had_are_said() -> None:
+def test_records_with_other_words_than_raw_text_are_reported() -> None:
     words = SideWords("source", "en", Words("moses"))
     for record in [*records("moses", SENTENCES), *records("udpipe", SENTENCES[:2])]:
         assert words.check(record) is record
@@ -148,7 +148,7 @@ def test_records_in_other_words_than_raw_text_had_are_said() -> None:
 @given(
     st.lists(st.lists(st.sampled_from(["le", "chien", "don't", "3.5"]), min_size=2, max_size=6), min_size=1, max_size=5)
 )
-def test_text_that_is_tokenized_already_is_said_and_raw_text_is_not(language: str, lists: list[list[str]]) -> None:
+def test_only_tokenized_text_is_reported(language: str, lists: list[list[str]]) -> None:
     raw = [
         f"{words[0]}, {' '.join(words[1:])} chien{end}"
         for words, end in zip(lists, [".", " !", " ?", ".", "."], strict=False)
@@ -161,20 +161,20 @@ def test_text_that_is_tokenized_already_is_said_and_raw_text_is_not(language: st
 
 
 @pytest.mark.parametrize("text", ["it is n't so", "a &apos;b&apos; c", "state @-@ of", "a , b", "he goes .", "a . b"])
-def test_what_tokenized_text_looks_like(text: str) -> None:
+def test_signs_of_tokenized_text(text: str) -> None:
     assert "looks tokenized in 1 of its first 2 lines" in doubts(
         SideWords("source", "en", Words("moses"), False), text, "no sign", ""
     )
 
 
-def test_columns_in_place_of_text_are_said() -> None:
+def test_columns_instead_of_text_are_reported() -> None:
     assert "has tabs in 2 of its first 3 lines" in doubts(
         SideWords("source", "en", Words("moses")), "a\tb", "", "c\td", "e"
     )
     assert doubts(SideWords("source", "en", Words("moses")), "a\tb", "c", "\te\t") == ""
 
 
-def test_no_more_than_a_sample_is_looked_at() -> None:
+def test_only_a_sample_is_examined() -> None:
     words = SideWords("source", "en", Words("moses"), False)
     doubts(words, *["a , b"] * (SAMPLE + 10))
     assert words.looks.tokenized == words.looks.lines == SAMPLE
@@ -188,8 +188,8 @@ def test_words_from_strangers() -> None:
             Words("moses", share)  # type: ignore[arg-type]
 
 
-def test_an_old_folder_goes_on_as_it_did() -> None:
-    """It does not record its words, so raw text goes through its tokenizer, and there are no doubts."""
+def test_an_old_folder_works_as_before() -> None:
+    """It does not record how words were made, so raw text goes through its tokenizer, without any warning."""
     source, _ = sides_of(("en", "de"), "moses")
     assert (source.words, source.known) == (Words("moses"), False)
     assert ModelConfig.__dataclass_fields__["words"].default is None

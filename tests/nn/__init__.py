@@ -1,1 +1,1 @@
-"""Mirrors synmt/."""
+"""Tests of layers, attention, losses and decoders."""

@@ -15,10 +15,8 @@ Edge = tuple[int, int, int, int]  # parent, child, label, birth
 
 @torch.inference_mode()
 def slow_state(model: TranslationModel, ids: Sequence[int], edges: Sequence[Edge], source: EncodedSource) -> Tensor:
-    """The state [d] after a prefix of one target, from the begin of sentence on; source: of one sentence.
-
-    edges: of the whole target.
-    """
+    """Return the state [d] after a prefix of one target. ids: the prefix, with the begin of sentence; edges: all edges
+    of the target; source: a single encoded sentence."""
     decoder = model.decoder
     assert isinstance(decoder, PrefixDecoder)
     born = [edge for edge in edges if edge[3] < len(ids)]
@@ -39,7 +37,7 @@ def slow_state(model: TranslationModel, ids: Sequence[int], edges: Sequence[Edge
 def slow_layer(
     layer: DecoderLayer, states: Tensor, seen: Sequence[Sequence[Sequence[int]]], source: EncodedSource
 ) -> Tensor:
-    """Return the states after a layer. seen: the positions that each position sees in each head."""
+    """Return the states after one layer. seen: the positions that each position sees in each head."""
     residual = layer.attention_residual
     query, key, value = layer.attention.qkv(residual.before(states)).chunk(3, dim=-1)
     size = query.shape[1] // len(seen)
@@ -63,7 +61,8 @@ def slow_layer(
 
 
 def turned_by_position(vectors: Tensor) -> Tensor:
-    """Each pair of channels as a complex number, turned by the angle p · 10000^(−2i/c) at position p; vectors [m,c]."""
+    """Rotate each pair of channels, as a complex number, by the angle p · 10000^(−2i/c) at position p; vectors
+    [m,c]."""
     rows, channels = vectors.shape
     for_pairs = torch.tensor([[p * 10000 ** (-2 * i / channels) for i in range(channels // 2)] for p in range(rows)])
     pairs = torch.view_as_complex(vectors.unflatten(1, (-1, 2)).contiguous())
@@ -71,13 +70,12 @@ def turned_by_position(vectors: Tensor) -> Tensor:
 
 
 def slow_convolution(convolution: GraphConvolution, states: Tensor, edges: Sequence[Edge]) -> Tensor:
-    """The formula term by term; states [m,d]. In the reference, an arc whose token is x, with head h and dependent d,
-    puts (direction, column) into the rows of vertices: d gets (right, h), h gets (left, d) with the label, and x gets
-    (left, h) and (right, d); the column's features are then not looked at, but the row's.
-    """
+    """Compute the formula term by term; states [m,d]. In the reference implementation, an arc with token x, head h and
+    dependent d puts (direction, column) into the rows of three vertices: (right, h) for d, (left, d) with the label for
+    h, and (left, h) and (right, d) for x. It then uses the features of the row, not those of the column."""
     rows = []
     for v in range(len(states)):
-        # direction, the node whose product counts, and the label
+        # direction, the node whose features are multiplied, and the label
         terms = [(0, v, 0)]
         for parent, child, label, birth in edges:
             if convolution.variant == "paper":
@@ -88,7 +86,7 @@ def slow_convolution(convolution: GraphConvolution, states: Tensor, edges: Seque
                 continue
             of_arc = [edge for edge in edges if edge[3] == birth]
             middle = {edge[0] for edge in of_arc} & {edge[1] for edge in of_arc}  # the arc's token, or its two halves
-            if middle & {parent, child}:  # between the arc's token and the head, or the dependent
+            if middle & {parent, child}:  # edge between the arc's token and its head or dependent
                 if v in middle and v in (parent, child):
                     terms.append((1 if child == v else 2, v, 0))
             elif v == child:

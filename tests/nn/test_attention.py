@@ -22,7 +22,7 @@ def slow_attention(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> T
 
 
 @pytest.mark.parametrize("kind", ["none", "bias", "causal"])
-def test_dropout_is_that_of_the_weights(kind: str) -> None:
+def test_dropout_equals_dropout_of_the_weights(kind: str) -> None:
     """Values and gradients are the same, also for a bias that several heads and queries share."""
     torch.manual_seed(0)
     given = [torch.randn(2, 4, 5, 8, requires_grad=True) for _ in range(3)]
@@ -43,14 +43,14 @@ def test_dropout_is_that_of_the_weights(kind: str) -> None:
         torch.testing.assert_close(one, other)
 
 
-def test_equals_its_definition() -> None:
+def test_attention_equals_its_definition() -> None:
     torch.manual_seed(0)
     query, key, value = torch.randn(3, 2, 4, 5, 8).unbind(0)
     bias = torch.randn(2, 4, 5, 5)
     torch.testing.assert_close(attend(query, key, value, bias), slow_attention(query, key, value, bias))
 
 
-def test_a_hidden_key_gets_nothing() -> None:
+def test_hidden_keys_get_no_attention() -> None:
     torch.manual_seed(0)
     query, key, value = torch.randn(3, 1, 1, 3, 4).unbind(0)
     bias = torch.tensor([0.0, float("-inf"), 0.0]).view(1, 1, 1, 3)
@@ -60,7 +60,7 @@ def test_a_hidden_key_gets_nothing() -> None:
 
 
 @pytest.mark.parametrize("with_bias", [False, True])
-def test_bf16_autocast_stays_close(with_bias: bool) -> None:
+def test_bf16_autocast_is_close(with_bias: bool) -> None:
     torch.manual_seed(0)
     query, key, value = torch.randn(3, 1, 2, 6, 8).unbind(0)
     bias = torch.randn(1, 2, 6, 6) if with_bias else None
@@ -70,7 +70,7 @@ def test_bf16_autocast_stays_close(with_bias: bool) -> None:
     torch.testing.assert_close(rounded.float(), exact, atol=0.03, rtol=0.03)
 
 
-def test_steps_with_a_cache_equal_causal_attention() -> None:
+def test_cached_steps_equal_causal_attention() -> None:
     torch.manual_seed(0)
     module = SelfAttention(8, heads=2, dropout=0.0).eval()
     states = torch.randn(3, 5, 8)
@@ -103,8 +103,9 @@ def random_edit(kind: str) -> AttentionEdit:
 
 
 @pytest.mark.parametrize("kind", ["plain", "bias", "scale", "own bias", "replace", "apart", "all"])
-def test_the_weights_on_show_are_those_at_work(kind: str) -> None:
-    """They give the values that the layer gives, and for values of one channel each they are its output."""
+def test_the_recorded_weights_are_those_of_the_layer(kind: str) -> None:
+    """Multiplied by the values, they give the layer's output; with the identity as values, the output is the
+    weights."""
     torch.manual_seed(0)
     module = SelfAttention(12, heads=3, dropout=0.5).eval()
     states, edit = torch.randn(2, 4, 12), random_edit(kind)
@@ -121,8 +122,8 @@ def test_the_weights_on_show_are_those_at_work(kind: str) -> None:
     torch.testing.assert_close(edited_attention(query, key, identity, edit, states, 0.0), weights)
 
 
-def test_each_head_is_that_of_its_own_edit() -> None:
-    """The test computes each head by the definition."""
+def test_each_head_follows_its_own_edit() -> None:
+    """The test computes each head from the definition."""
     torch.manual_seed(0)
     query, key, value = torch.randn(3, 2, 4, 5, 8).unbind(0)
     shared, own, factors = torch.randn(2, 1, 5, 5), torch.randn(2, 1, 5, 5), torch.rand(2, 2, 5, 5)
@@ -148,7 +149,7 @@ def test_a_head_has_one_owner() -> None:
         edited_attention(query, query, query, AttentionEdit(heads=(second,)), None, 0.0)
 
 
-def test_a_run_ends_with_the_last_weights_that_are_asked_for() -> None:
+def test_a_recorder_can_stop_after_the_last_weights() -> None:
     torch.manual_seed(0)
     modules = [SelfAttention(8, heads=2, dropout=0.0) for _ in range(3)]
     with Recorder(modules[:2], stop=True) as recorder:
@@ -160,8 +161,8 @@ def test_a_run_ends_with_the_last_weights_that_are_asked_for() -> None:
     assert all(module.recorder is None for module in modules)
 
 
-def test_what_training_drops_of_attention_leaves_the_mean() -> None:
-    """On average over draws, what `attend` gives with dropout is what it gives without, with a bias and causal."""
+def test_dropout_preserves_the_mean() -> None:
+    """On average over draws, `attend` gives the same with dropout as without, both with a bias and causally."""
     torch.manual_seed(0)
     query, key, value = torch.randn(3, 1, 2, 4, 8)
     hidden = torch.zeros(1, 1, 1, 4)

@@ -35,7 +35,7 @@ def model_of(target: str, vocabulary: Vocabulary, config: TransformerConfig = ti
 
 @pytest.mark.parametrize("target", tiny.PREFIX_SYSTEMS)
 @pytest.mark.parametrize("config", [tiny.CONFIG, POST_NORM, ROTARY, replace(tiny.CONFIG, decoder_layers=1)])
-def test_packed_prefixes_are_a_loop_over_prefixes(target: str, config: TransformerConfig) -> None:
+def test_packed_prefixes_equal_a_loop_over_prefixes(target: str, config: TransformerConfig) -> None:
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = model_of(target, vocabulary, config)
     source, batch = corpus.batch(BATCH, CPU)
@@ -54,8 +54,8 @@ def test_packed_prefixes_are_a_loop_over_prefixes(target: str, config: Transform
 
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
-def test_a_later_token_changes_no_earlier_prediction(target: str) -> None:
-    """Neither the token nor its arcs change one."""
+def test_later_tokens_change_no_earlier_prediction(target: str) -> None:
+    """Neither a later token nor its arcs change an earlier prediction."""
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = model_of(target, vocabulary)
     source, batch = corpus.batch([0], CPU)
@@ -94,8 +94,9 @@ def test_gradients_reach_every_parameter(target: str) -> None:
 
 
 @given(st.data(), st.sampled_from([1, 2, 3]), st.integers(1, 3))
-def test_hypotheses_find_their_ancestors(data: st.DataObject, beam: int, room: int) -> None:
-    """Whichever go on, and whichever sentences are done: a search with caches = the whole decoder over each prefix."""
+def test_cached_hypotheses_equal_whole_prefixes(data: st.DataObject, beam: int, room: int) -> None:
+    """A search with caches gives the same as decoding each whole prefix, whichever hypotheses continue and whichever
+    sentences are done."""
     corpus, vocabulary = tiny.corpus("sequence")
     model = model_of("sequence", vocabulary)
     network, (source, _) = model.network, corpus.batch(BATCH, CPU)
@@ -123,7 +124,7 @@ def test_hypotheses_find_their_ancestors(data: st.DataObject, beam: int, room: i
 
 
 class Watching(nn.Module):
-    """Watches the first head of the second layer, and learns that each position attends to itself."""
+    """Watches the first head of the second layer, and trains each position to attend to itself."""
 
     reads = ""
 
@@ -137,8 +138,9 @@ class Watching(nn.Module):
 
 
 @pytest.mark.parametrize("target", ["sequence", "transitions", "tags", "compose"])
-def test_a_loss_sees_the_attention_of_a_head_that_is_no_idea_s(target: str) -> None:
-    """The weights are those at work, hidden positions and all; gradients reach the layer; translation is the same."""
+def test_a_loss_can_watch_a_head_that_no_idea_owns(target: str) -> None:
+    """The loss sees the weights that the layer uses, including hidden positions. Its gradients reach the layer, and
+    translations stay the same."""
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = model_of(target, vocabulary)
     assert isinstance(model.decoder, CausalDecoder)
@@ -162,7 +164,7 @@ def test_a_loss_sees_the_attention_of_a_head_that_is_no_idea_s(target: str) -> N
     assert gradient is not None and gradient.abs().sum() > 0
 
 
-def test_two_accuracies_of_one_name_are_refused() -> None:
+def test_accuracies_with_the_same_name_are_refused() -> None:
     corpus, vocabulary = tiny.corpus("sequence")
     model = model_of("sequence", vocabulary)
     model.decoder = CausalDecoder({"one": Watching(), "other": Watching()})

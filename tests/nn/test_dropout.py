@@ -5,7 +5,7 @@ from synmt.nn.dropout import add_dropped, dropout, dropped_relu
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5])
-def test_drops_that_share_and_keeps_the_mean(rate: float) -> None:
+def test_it_drops_the_given_share_and_keeps_the_mean(rate: float) -> None:
     torch.manual_seed(0)
     dropped = dropout(torch.ones(999, 333), rate, training=True)
     assert dropped.unique().tolist() == pytest.approx([0.0, 1 / (1 - rate)])
@@ -13,8 +13,8 @@ def test_drops_that_share_and_keeps_the_mean(rate: float) -> None:
     assert dropped.mean().item() == pytest.approx(1.0, abs=0.01)
 
 
-def test_neighbours_fall_independently() -> None:
-    """Four of them share one draw of 64 bits."""
+def test_neighbours_are_dropped_independently() -> None:
+    """Four neighbours share one random number of 64 bits."""
     torch.manual_seed(0)
     kept = dropout(torch.ones(400_000), 0.5, training=True).view(-1, 4) > 0
     patterns = (kept * torch.tensor([1, 2, 4, 8])).sum(dim=1).bincount(minlength=16) / len(kept)
@@ -22,13 +22,13 @@ def test_neighbours_fall_independently() -> None:
     assert patterns.max().item() == pytest.approx(1 / 16, abs=0.004)
 
 
-def test_does_nothing_outside_of_training() -> None:
+def test_it_does_nothing_outside_training() -> None:
     states = torch.randn(3, 5)
     assert dropout(states, 0.5, training=False) is states
     assert dropout(states, 0.0, training=True) is states
 
 
-def test_the_gradient_goes_through_what_was_kept() -> None:
+def test_the_gradient_flows_through_kept_elements() -> None:
     states = torch.randn(40, requires_grad=True)
     dropped = dropout(states, 0.5, training=True)
     dropped.sum().backward()
@@ -36,7 +36,7 @@ def test_the_gradient_goes_through_what_was_kept() -> None:
     torch.testing.assert_close(states.grad * states, dropped.detach())
 
 
-def test_a_sum_drops_what_dropout_drops() -> None:
+def test_a_sum_drops_the_same_elements_as_dropout() -> None:
     states, more = torch.randn(7, 9, requires_grad=True), torch.randn(7, 9, requires_grad=True)
     torch.manual_seed(3)
     found = add_dropped(states, more, 0.4)
@@ -51,8 +51,8 @@ def test_a_sum_drops_what_dropout_drops() -> None:
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_what_is_above_zero_drops_as_all_does(training: bool) -> None:
-    """dropped_relu is dropout(relu), and so is its gradient; what is given may be overwritten."""
+def test_dropped_relu_equals_dropout_of_relu(training: bool) -> None:
+    """dropped_relu equals dropout(relu), with the same gradient; it may overwrite its input."""
     states, weight = torch.randn(70, 9), torch.randn(70, 9)
     given = states.clone().requires_grad_(), states.clone().requires_grad_()
     torch.manual_seed(3)

@@ -1,4 +1,4 @@
-"""Looking up numbers by kind equals indexing, gradient included, in blocks of any size."""
+"""Looking up numbers by kind equals indexing, including the gradient, in blocks of any size."""
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ from synmt.nn.lookup import lookup
 
 
 @given(st.integers(1, 3), st.integers(1, 4), st.integers(1, 6), st.integers(0, 9), st.integers(1, 80))
-def test_it_is_indexing(sentences: int, heads: int, kinds: int, length: int, at_once: int) -> None:
+def test_lookup_equals_indexing(sentences: int, heads: int, kinds: int, length: int, at_once: int) -> None:
     torch.manual_seed(0)
     table = torch.randn(heads, kinds, dtype=torch.float64, requires_grad=True)
     cells = torch.randint(kinds, (sentences, length, length), dtype=torch.uint8)
@@ -25,7 +25,7 @@ def test_it_is_indexing(sentences: int, heads: int, kinds: int, length: int, at_
     torch.testing.assert_close(gradient, slow)
 
 
-def test_what_it_keeps_of_a_long_sentence_is_a_byte_a_pair() -> None:
+def test_it_stores_one_byte_per_pair() -> None:
     kept: list[torch.Tensor] = []
     cells = torch.randint(10, (2, 200, 200), dtype=torch.uint8)
 

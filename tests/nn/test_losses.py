@@ -8,7 +8,7 @@ from synmt.nn.losses import rows_of_a_chunk, smoothed_cross_entropy
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
 @pytest.mark.parametrize("chunk", [7, 1 << 20])
 def test_value_and_gradients_equal_the_formula(smoothing: float, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """(1−ε)·nll + ε/V·Σ_v −log p_v, with logits whole or in chunks of one row."""
+    """The formula is (1−ε)·nll + ε/V·Σ_v −log p_v. Logits are computed all at once, or one row at a time."""
     monkeypatch.setattr(losses, "CHUNK_ELEMENTS", chunk)
     torch.manual_seed(0)
     tensors = [torch.randn(5, 4), torch.randn(7, 4), torch.randn(7)]
@@ -26,8 +26,8 @@ def test_value_and_gradients_equal_the_formula(smoothing: float, chunk: int, mon
 
 
 @pytest.mark.parametrize("chunk", [7, 1 << 20])
-def test_counts_are_as_many_tokens(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that stands for three is three of them, also where logits are far apart; none is nothing."""
+def test_a_count_equals_repeated_tokens(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token with count 3 equals three tokens, even if logits are far apart; a token with count 0 adds nothing."""
     monkeypatch.setattr(losses, "CHUNK_ELEMENTS", chunk)
     torch.manual_seed(0)
     states, weight, bias = 100 * torch.randn(3, 4), torch.randn(7, 4), torch.randn(7)
@@ -48,13 +48,13 @@ def test_counts_are_as_many_tokens(chunk: int, monkeypatch: pytest.MonkeyPatch) 
         assert not each.any()
 
 
-def test_a_batch_is_one_chunk_elsewhere_than_on_a_cpu() -> None:
+def test_outside_a_cpu_a_batch_is_one_chunk() -> None:
     """The batch has 4,096 tokens, the vocabulary 32,000."""
     assert rows_of_a_chunk(torch.empty(32_000, 1)) == 65
     assert rows_of_a_chunk(torch.empty(32_000, 1, device="meta")) > 4096
 
 
-def test_without_gradients_it_is_the_same() -> None:
+def test_the_loss_is_the_same_without_gradients() -> None:
     torch.manual_seed(0)
     states, weight, bias, gold = torch.randn(5, 4), torch.randn(7, 4), torch.randn(7), torch.arange(5)
     with_gradients = smoothed_cross_entropy(states.requires_grad_(), weight, bias, gold, 0.1)

@@ -5,7 +5,7 @@ import torch
 from synmt.nn.positions import Rotation, Sinusoids, sinusoids
 
 
-def test_channels_by_hand() -> None:
+def test_channels_worked_by_hand() -> None:
     table = sinusoids(3, 4)
     by_hand = [[math.sin(p), math.cos(p), math.sin(p / 100), math.cos(p / 100)] for p in range(3)]
     torch.testing.assert_close(table, torch.tensor(by_hand))
@@ -15,8 +15,9 @@ def test_norm() -> None:
     torch.testing.assert_close(sinusoids(50, 64).norm(dim=1), torch.full((50,), math.sqrt(32)))
 
 
-def test_vectors_are_made_for_the_sentences_that_come() -> None:
-    """None with the model, whose width a stranger's config may have set; and a search may be the first to ask."""
+def test_vectors_are_computed_on_demand() -> None:
+    """Making a model allocates no vectors, since a stranger's config may set a huge width. A search may be their first
+    user."""
     positions = Sinusoids(4)
     assert not len(positions.vectors)
     with torch.inference_mode():
@@ -29,7 +30,7 @@ def test_vectors_are_made_for_the_sentences_that_come() -> None:
 
 
 def test_rotations_are_products_of_complex_numbers() -> None:
-    """Channels 2i and 2i+1 are one number, times exp(√−1 · p · 10000^(−2i/c))."""
+    """Channels 2i and 2i+1 form a complex number, which is multiplied by exp(√−1 · p · 10000^(−2i/c))."""
     vectors = torch.randn(2, 3, 5, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     numbers = torch.view_as_complex(vectors.unflatten(-1, (4, 2)).contiguous())
     angles = torch.tensor([[(p + 2) * 10000 ** (-2 * i / 8) for i in range(4)] for p in range(5)], dtype=torch.float64)
@@ -40,7 +41,7 @@ def test_rotations_are_products_of_complex_numbers() -> None:
     torch.testing.assert_close(rotation(vectors, places), expected, atol=1e-5, rtol=1e-5)
 
 
-def test_products_of_turned_vectors_depend_on_their_distance() -> None:
+def test_products_of_rotated_vectors_depend_on_their_distance() -> None:
     query, key = torch.randn(2, 1, 1, 1, 16, generator=torch.Generator().manual_seed(1))
     rotation = Rotation(16)
     products = [float((rotation(query, start) * rotation(key, start + 3)).sum()) for start in (0, 1, 50, 700)]

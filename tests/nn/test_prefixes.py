@@ -1,4 +1,4 @@
-"""Which prefixes are computed, and when: none is lost, and samples are unbiased."""
+"""The choice and order of prefixes to compute: none is lost, and samples are unbiased."""
 
 import numpy as np
 import pytest
@@ -12,14 +12,14 @@ CPU = torch.device("cpu")
 LENGTHS = np.array([5, 1, 12, 7])
 
 
-def test_all_prefixes_the_short_ones_first() -> None:
+def test_all_prefixes_in_order_of_length() -> None:
     sentences, lengths, weights = PrefixPlan(0, 1000).choose(np.array([2, 3]))
     assert (sentences.tolist(), lengths.tolist()) == ([0, 1, 0, 1, 1], [1, 1, 2, 2, 3])
     assert weights.tolist() == [1] * 5
 
 
 @pytest.mark.parametrize("sampled", [1, 3, 4])
-def test_each_prefix_is_as_likely_as_any_other(sampled: int) -> None:
+def test_all_prefixes_are_equally_likely(sampled: int) -> None:
     torch.manual_seed(0)
     plan = PrefixPlan(sampled, 1000)
     draws = 1000
@@ -36,7 +36,7 @@ def test_each_prefix_is_as_likely_as_any_other(sampled: int) -> None:
 
 @pytest.mark.parametrize("target", ["bitran", "parent", "gcn"])
 def test_the_mean_of_sampled_losses_is_the_exact_loss(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And so is that of gradients. The samples of a target of t tokens are t different ones, equally likely."""
+    """The same holds for gradients. A target of t tokens has t different samples, all equally likely."""
     exact, vocabulary = tiny.corpus("sequence", target)
     sampled, _ = tiny.corpus("sequence", target, prefixes=2)
     model = tiny.model("sequence", vocabulary, target=target)
@@ -64,7 +64,7 @@ def test_the_mean_of_sampled_losses_is_the_exact_loss(target: str, monkeypatch: 
 
 
 @pytest.mark.parametrize("positions", [1, 10, 40, 1000])
-def test_parts_keep_to_their_size_and_lose_nothing(positions: int) -> None:
+def test_parts_are_bounded_and_complete(positions: int) -> None:
     plan = PrefixPlan(0, positions)
     parts = plan.parts([3, 1, 0, 2], LENGTHS[[3, 1, 0, 2]])
     assert [index for part in parts for index in part] == [3, 1, 0, 2]
@@ -76,7 +76,7 @@ def test_parts_keep_to_their_size_and_lose_nothing(positions: int) -> None:
 
 
 @pytest.mark.parametrize(("target", "longest"), [("bitran", 6), ("gcn", 12)])
-def test_a_batch_in_parts_has_the_loss_of_the_whole(target: str, longest: int) -> None:
+def test_the_parts_of_a_batch_have_its_loss(target: str, longest: int) -> None:
     whole, vocabulary = tiny.corpus("sequence", target)
     assert max(map(len, whole.targets)) == longest
     in_parts, _ = tiny.corpus("sequence", target, prefix_tokens=longest * (longest + 1) // 2)

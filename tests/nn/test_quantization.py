@@ -1,4 +1,4 @@
-"""Products in int8, compared with exact products, with the instructions of this CPU and of older ones."""
+"""Int8 products compared with exact products, with the instructions of this CPU and of older CPUs."""
 
 import ast
 import os
@@ -23,7 +23,7 @@ from synmt.streams import BadInput
 from tests import tiny
 
 CPU = torch.device("cpu")
-LARGEST = 64  # largest rounded weight; a rounded state is between 0 and 255
+LARGEST = 64  # largest rounded weight; rounded states are between 0 and 255
 HERE = Path(__file__)
 
 
@@ -33,11 +33,9 @@ def saturated(sums: Tensor) -> Tensor:
 
 
 def product_without_vnni(states: Tensor, weights: Tensor) -> Tensor:
-    """Σ of products of 0…255 [n,d] and rounded weights [T,d] → [n,T], added in pairs that saturate, as vpmaddubsw does.
-
-    Kernels pair neighbours in a layout of their own. Sorting pairs the two largest and the two least products, so if a
-    sum saturates in any layout, one does here.
-    """
+    """Multiply states of 0…255 [n,d] by rounded weights [T,d] → [n,T], with saturated sums of pairs like vpmaddubsw.
+    Which products a kernel pairs depends on its memory layout. This function sorts the products, which pairs the two
+    largest and the two smallest, so if a sum saturates in any layout, one does here."""
     products = states.unsqueeze(1) * weights
     products = torch.nn.functional.pad(products, (0, products.shape[2] % 2)).sort(dim=2).values
     return saturated(products.unflatten(2, (-1, 2)).sum(dim=3)).sum(dim=2)
@@ -47,8 +45,8 @@ def rounded_weights(product: Int8Linear) -> Tensor:
     return torch.ops.quantized.linear_unpack(product.packed)[0].int_repr().long()
 
 
-def test_no_two_products_leave_16_bits() -> None:
-    """For every state and weight, with the second product at either end: what lies between cannot leave them either."""
+def test_sums_of_two_products_fit_in_16_bits() -> None:
+    """The test tries every state and weight with the extremes of the second product, so values in between fit, too."""
     products = torch.outer(torch.arange(256), torch.arange(-LARGEST, LARGEST + 1)).flatten()
     for other in (products.min(), products.max()):
         sums = products + other
@@ -61,8 +59,8 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
 
 @given(st.lists(st.lists(FINITE, min_size=3, max_size=3), min_size=1, max_size=4))
-def test_every_row_is_rounded_to_64_steps_either_way(rows: list[list[float]]) -> None:
-    """The least scale is the least normal number, so a row of smaller numbers has fewer steps."""
+def test_every_row_is_rounded_to_64_steps_in_either_direction(rows: list[list[float]]) -> None:
+    """The smallest scale is the smallest normal number, so rows of smaller numbers have fewer steps."""
     weight = torch.tensor(rows)
     rounded = rounded_weights(Int8Linear(weight, torch.zeros(len(rows))))
     scales = (weight.double().abs().amax(dim=1, keepdim=True) / LARGEST).clamp(min=torch.finfo(torch.float32).tiny)
@@ -72,10 +70,8 @@ def test_every_row_is_rounded_to_64_steps_either_way(rows: list[list[float]]) ->
 
 @given(st.integers(1, 40), st.integers(2, 140), st.integers(1, 70), st.sampled_from([1, 8, 127]), st.integers(0, 2**31))
 def test_products_of_integers_are_exact(lines: int, width: int, rows: int, steps: int, seed: int) -> None:
-    """With states of −127 to 128 and weights of −64 to 64, whose scales are 1; with 1 step, only the extremes.
-
-    The same numbers must come from a CPU without VNNI: on one that has it, the twin stands in for it.
-    """
+    """States are from −127 to 128 and weights from −64 to 64, so both scales are 1; with 1 step, only the extremes
+    occur. A CPU without VNNI must give the same numbers; on a CPU with VNNI, the twin replaces it."""
     torch.manual_seed(seed)
 
     def drawn(least: int, most: int, *shape: int) -> Tensor:
@@ -91,8 +87,9 @@ def test_products_of_integers_are_exact(lines: int, width: int, rows: int, steps
     assert torch.equal(product_without_vnni(states + 127, weight) - 127 * weight.sum(dim=1) + bias, exact)
 
 
-def test_a_product_is_that_of_the_rounded_numbers() -> None:
-    """Weights by row to −64 … 64; states to 256 steps between the least and the largest of them, zero among these."""
+def test_a_product_equals_that_of_the_rounded_numbers() -> None:
+    """Each row of weights is rounded to −64 … 64, and states to 256 steps between the smallest and the largest,
+    including 0."""
     torch.manual_seed(0)
     weight, bias, states = torch.randn(5, 7) * torch.rand(5, 1) * 10, torch.randn(5), torch.randn(2, 3, 7) * 4
     weight[2] = 0
@@ -107,8 +104,9 @@ def test_a_product_is_that_of_the_rounded_numbers() -> None:
 
 
 @pytest.mark.parametrize("target", ["sequence", "compose", "parent+gcn", "tags"])
-def test_a_model_in_int8_says_about_what_it_said(target: str) -> None:
-    """In every product of the network, that of the prefixes' last positions and the output among them."""
+def test_a_model_in_int8_gives_similar_results(target: str) -> None:
+    """Every product of the network is quantized, including that of the prefixes' last positions and the output
+    layer."""
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target)
     batch = corpus.batch([0, 1, 3], CPU)
@@ -124,12 +122,12 @@ def test_a_model_in_int8_says_about_what_it_said(target: str) -> None:
     assert 0 < (found - exact).norm() < 0.05 * exact.norm()
 
 
-def test_what_is_no_number_is_not_rounded() -> None:
+def test_nan_is_not_rounded() -> None:
     with pytest.raises(FloatingPointError):
         Int8Linear(torch.ones(2, 3), torch.zeros(2))(torch.tensor([[0.0, float("nan"), 1.0]]))
 
 
-def test_a_pytorch_without_the_kernels_is_refused_before_the_model_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_kernels_are_reported_before_the_model_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("synmt.search.translation.ENGINE", "none")
     with pytest.raises(BadInput, match="int8: needs a PyTorch build with oneDNN"):
         load(cast(ModelFolder[ModelConfig], None), CPU, "int8")
@@ -144,7 +142,7 @@ def int8_tests(files: Iterable[Path]) -> list[str]:
         for node in ast.parse(text).body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
         if re.search(r"\b(int8|Int8Linear|quantize)\b", source := ast.get_source_segment(text, node) or "")
-        if "ctranslate2" not in source  # whose own int8 is not ours
+        if "ctranslate2" not in source  # CTranslate2 has its own int8
     ]
 
 
@@ -155,7 +153,7 @@ def int8_tests(files: Iterable[Path]) -> list[str]:
     ids=["SSE41", "AVX2", "AVX512_CORE"],
 )
 def test_int8_passes_its_tests_without_vnni(instructions: str, files: list[Path]) -> None:
-    """oneDNN takes the kernels of a CPU that has no more than these instructions."""
+    """oneDNN is told to use only the kernels of a CPU with these instructions."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *int8_tests(files)]
     environment = {**os.environ, "ONEDNN_MAX_CPU_ISA": instructions}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""What a Recorder stores of attention, and where it stops a run."""
+"""A Recorder stores attention weights, and can stop a run after the last of them."""
 
 import torch
 from torch import nn
@@ -6,7 +6,7 @@ from torch import nn
 from synmt.nn.attention import CrossAttention, Recorder, SelfAttention
 
 
-def test_cross_attention_gives_the_weights_that_it_uses() -> None:
+def test_recorded_cross_attention_is_the_one_used() -> None:
     torch.manual_seed(0)
     module = CrossAttention(8, heads=2, dropout=0.0).eval()
     states, encoded = torch.randn(3, 5, 8), torch.randn(3, 4, 8)
@@ -23,7 +23,7 @@ def test_cross_attention_gives_the_weights_that_it_uses() -> None:
     torch.testing.assert_close(module(states, memory, bias), shown)
 
 
-def test_a_run_that_stops_ends_where_the_last_weights_arise() -> None:
+def test_a_stopped_run_ends_after_the_last_weights() -> None:
     torch.manual_seed(0)
     layers = nn.ModuleList(SelfAttention(8, heads=2, dropout=0.0) for _ in range(3)).eval()
     states = torch.randn(2, 4, 8)
@@ -43,6 +43,6 @@ def test_a_run_that_stops_ends_where_the_last_weights_arise() -> None:
     assert ran == [0, 1, 2, 0]
     for each, other in zip(whole.weights, stopped.weights, strict=True):
         assert torch.equal(each, other)
-    run()  # nothing is recorded once the context is left
+    run()  # nothing is recorded outside the context
     assert len(stopped.weights) == 2
     assert ran == [0, 1, 2, 0, 0, 1, 2]

@@ -17,7 +17,7 @@ def test_he_is_my_father(benepar: BeneparParser) -> None:
     assert write_brackets(record.tree).startswith("(S (NP (PRP He)) (VP (VBZ is) (")
 
 
-def test_several_sentences_stand_under_one_root(benepar: BeneparParser) -> None:
+def test_several_sentences_share_one_root(benepar: BeneparParser) -> None:
     (record,) = benepar.parse(["He is here. She is not. Who is?"])
     assert record.tree is not None
     assert record.tree.nodes[0] == "TOP"
@@ -66,7 +66,7 @@ def test_a_saved_model_parses_the_same(benepar: BeneparParser, tmp_path: Path) -
     assert BeneparParser(str(tmp_path / "copy.safetensors")).parse(text) == benepar.parse(text)
 
 
-def test_a_checkpoint_of_benepar_is_loaded_by_benepar(benepar: BeneparParser, tmp_path: Path) -> None:
+def test_benepar_loads_our_checkpoint(benepar: BeneparParser, tmp_path: Path) -> None:
     model = load_model()
     torch.save({"config": model.config, "state_dict": model.state_dict()}, tmp_path / "checkpoint.pt")
     text = ["The old man, who was tired, went home."]
@@ -101,7 +101,7 @@ def test_a_checkpoint_cannot_run_code(tmp_path: Path, monkeypatch: pytest.Monkey
         ("junk.safetensors", "benepar model junk.safetensors: "),
     ],
 )
-def test_models_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, cause: str) -> None:
+def test_invalid_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, cause: str) -> None:
     monkeypatch.chdir(tmp_path)
     Path("folder").mkdir()
     for name in ("junk.pt", "junk.safetensors", "junk.json"):

@@ -9,7 +9,7 @@ from synmt.parsers.benepar_parser import BeneparParser, benepar_analyses, best_s
 
 
 def best_score(values: dict[tuple[int, int], float]) -> float:
-    """The score of the best binary tree, by trying every split of every span."""
+    """Return the score of the best binary tree, found by trying every split of every span."""
 
     @cache
     def best(i: int, j: int) -> float:
@@ -20,7 +20,7 @@ def best_score(values: dict[tuple[int, int], float]) -> float:
 
 
 @given(lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4), seed=st.integers(0, 1000))
-def test_the_best_spans_are_the_best_tree(lengths: list[int], seed: int) -> None:
+def test_the_best_spans_form_the_best_tree(lengths: list[int], seed: int) -> None:
     sizes = [n * (n + 1) // 2 for n in lengths]
     values = np.random.default_rng(seed).normal(size=sum(sizes)).astype(np.float32)
     chosen = best_spans(values, lengths).tolist()
@@ -36,7 +36,7 @@ def test_the_best_spans_are_the_best_tree(lengths: list[int], seed: int) -> None
         offset += size
 
 
-def test_the_analyses_are_benepars(benepar: BeneparParser) -> None:
+def test_analyses_equal_those_of_benepar(benepar: BeneparParser) -> None:
     from benepar import InputSentence
     from benepar.nkutil import HParams
     from benepar.parse_chart import ChartParser

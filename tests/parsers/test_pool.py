@@ -23,7 +23,7 @@ def text(tmp_path: Path) -> Path:
 
 
 def start(text: Path, output: Path) -> tuple["subprocess.Popen[str]", list[psutil.Process]]:
-    """Start the command, and return it in the middle of its work, with its two workers."""
+    """Start the command, wait until it is in the middle of its work, and return it with its two workers."""
     command = [sys.executable, "-m", "synmt", "parse", "--parser", "udpipe", "--jobs", "2", str(text)]
     with output.open("w") as stream:
         parse = subprocess.Popen(command, stdout=stream, stderr=subprocess.PIPE, text=True, env=BUFFERED)
@@ -33,7 +33,7 @@ def start(text: Path, output: Path) -> tuple["subprocess.Popen[str]", list[psuti
     return parse, [child for child in children if "spawn_main" in " ".join(child.cmdline())]
 
 
-def test_a_worker_that_is_killed_is_reported_and_nothing_is_lost_or_moved(text: Path, tmp_path: Path) -> None:
+def test_a_killed_worker_is_reported_and_no_line_is_lost_or_moved(text: Path, tmp_path: Path) -> None:
     parse, workers = start(text, tmp_path / "out")
     workers[0].kill()
     _, said = parse.communicate(timeout=HANGS)

@@ -1,4 +1,4 @@
-"""benepar models with pretrained encoders, like the released ones: small random exports."""
+"""benepar models with pretrained encoders: small random ones in the format of the released ones."""
 
 import json
 from pathlib import Path
@@ -53,14 +53,14 @@ def t5() -> tuple[Tokenizer, dict[str, str], PretrainedConfig]:
     return tokenizer, {"tokenizer_class": "T5TokenizerFast", **special}, config
 
 
-# torch_struct, for which benepar is a user among others
+# raised by torch_struct, which benepar uses
 pytestmark = pytest.mark.filterwarnings("ignore:.*arg_constraints")
 
 ENCODERS = {"bert": bert, "roberta": roberta, "t5": t5}
 
 
 def export(folder: Path, encoder: str) -> None:
-    """The files of a benepar export: encoder and tokenizer as transformers saves them, and all weights."""
+    """Write the files of a benepar export: encoder and tokenizer as transformers saves them, and all weights."""
     tokenizer, tokenizer_config, config = ENCODERS[encoder]()
     folder.mkdir()
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -104,7 +104,7 @@ def test_an_export_parses(encoder: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_sentences_over_a_limit_have_no_trees(encoder: str, tmp_path: Path) -> None:
-    """29 words are too many for the parser's own encoder, 80 letters for the tokenizer's."""
+    """29 words exceed the limit of the parser's own encoder, and 80 letters that of the tokenizer."""
     export(tmp_path / "export", encoder)
     parser = BeneparParser(str(tmp_path / "export"), trust_pickle=True)
     many, long = ["a"] * 29, ["x" * 80]

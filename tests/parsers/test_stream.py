@@ -65,7 +65,7 @@ def test_every_line_gives_one_record(parser: Parser, line: str) -> None:
 @settings(max_examples=60)
 @example(lines=["-LRB-", "a (b) c"])
 @given(lines=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\n")), max_size=4))
-def test_any_text_gives_one_record_a_line(parser: Parser, lines: list[str]) -> None:
+def test_any_text_gives_one_record_per_line(parser: Parser, lines: list[str]) -> None:
     records = list(parse_texts(lines, parser))
     assert len(records) == len(lines)
     for line, record in zip(lines, records, strict=True):
@@ -78,7 +78,7 @@ def test_a_record_does_not_depend_on_its_neighbours(parser: Parser) -> None:
     assert list(parse_texts(SENTENCES[::-1], parser)) == alone[::-1]
 
 
-def test_two_processes_keep_the_order(udpipe: Parser) -> None:
+def test_two_processes_preserve_the_order(udpipe: Parser) -> None:
     lines = [f"{sentence} {number}" for number in range(60) for sentence in SENTENCES]
     with ParserPool(ParserConfig("udpipe"), jobs=2) as pool:
         assert list(parse_texts(lines, pool)) == list(parse_texts(lines, udpipe))

@@ -28,7 +28,7 @@ def test_tokens_and_spaces_spell_the_text(text: str) -> None:
 
 
 @given(text=TEXTS, tokens=st.lists(st.text(max_size=3), max_size=5))
-def test_a_tokenizer_that_loses_text_is_overruled(text: str, tokens: list[str]) -> None:
+def test_a_tokenizer_that_loses_text_is_ignored(text: str, tokens: list[str]) -> None:
     line = tokenize(text, lambda _: [tokens])
     assert spelt(line) == " ".join(text.split())
 
@@ -54,7 +54,7 @@ def test_english_tokens() -> None:
         ("the end . ", ["the end ."]),
     ],
 )
-def test_sentences_end_before_a_capital(text: str, sentences: list[str]) -> None:
+def test_sentences_end_only_before_a_capital(text: str, sentences: list[str]) -> None:
     assert tokenize(text, ENGLISH.split).sentences == [sentence.split() for sentence in sentences]
 
 
@@ -62,19 +62,19 @@ def test_no_sentence_ends_without_a_space() -> None:
     assert split_sentences(["Yahoo", "!", "Inc"], [False, False, False]) == [["Yahoo", "!", "Inc"]]
 
 
-def test_spaces_of_tokens_that_are_not_the_text_are_unknown() -> None:
+def test_tokens_that_do_not_spell_the_text_have_unknown_spaces() -> None:
     assert spaces_after(["a", "b"], "a b") == [True, False]
     for tokens in (["a"], ["a", "c"], ["a", "b", "c"], ["a", "", "b"], ["a b"]):
         assert spaces_after(tokens, "a b") is None
 
 
-def test_lines_of_tokens_are_one_sentence() -> None:
+def test_a_line_of_tokens_is_one_sentence() -> None:
     line = tokenize(["Stop", "!", "He", "left", "", " "], ENGLISH.split)
     assert line == Tokenized("Stop ! He left", [["Stop", "!", "He", "left"]], [True, True, True, False])
 
 
 @pytest.mark.parametrize("text", ["a\0b", "a\ud800"])
-def test_texts_that_are_no_unicode_text_are_refused(text: str) -> None:
+def test_text_that_is_not_valid_unicode_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         tokenize(text, ENGLISH.split)
     with pytest.raises(ValueError):

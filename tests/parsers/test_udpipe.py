@@ -32,7 +32,7 @@ def test_each_sentence_of_a_line_keeps_its_root(udpipe: UDPipeParser) -> None:
     record.check()
 
 
-def test_given_tokens_stay(udpipe: UDPipeParser) -> None:
+def test_given_tokens_are_not_changed(udpipe: UDPipeParser) -> None:
     (record,) = udpipe.parse([["I", "don't", "know.", "#", "1-2", "_"]])
     assert record.tokens == ["I", "don't", "know.", "#", "1-2", "_"]
     assert record.text == "I don't know. # 1-2 _"
@@ -76,14 +76,14 @@ def test_a_sentence_over_the_limit_has_no_tree(monkeypatch: pytest.MonkeyPatch) 
         b"plain text\n",
     ],
 )
-def test_a_file_that_is_no_model_is_an_error_not_an_abort(content: bytes, tmp_path: Path) -> None:
+def test_files_that_are_not_models_raise_an_error_instead_of_aborting(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "bad.udpipe"
     path.write_bytes(content)
     with pytest.raises(ModelError, match="not a UDPipe 1 model, or damaged"):
         UDPipeParser(str(path))
 
 
-def test_models_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_models(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="No such file"):
         UDPipeParser("benepar_en3")
     with pytest.raises(ModelError, match="Is a directory"):

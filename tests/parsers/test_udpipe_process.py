@@ -1,4 +1,4 @@
-"""UDPipe models from outside synmt: what their headers claim, and what happens if they are damaged."""
+"""UDPipe models from outside synmt: the sizes in their headers, and what happens if they are damaged."""
 
 import os
 import signal
@@ -40,12 +40,12 @@ def process(elsewhere: Path) -> Parser:
     return open_udpipe(str(elsewhere))
 
 
-def test_only_models_of_synmt_are_opened_in_its_own_process(process: Parser) -> None:
+def test_only_embedded_models_are_opened_in_this_process(process: Parser) -> None:
     assert isinstance(process, UDPipeProcess)
     assert isinstance(open_udpipe(str(EMBEDDED)), UDPipeParser)
 
 
-def test_a_model_from_elsewhere_parses_as_one_of_synmt(process: Parser, udpipe: UDPipeParser) -> None:
+def test_a_foreign_model_parses_like_an_embedded_one(process: Parser, udpipe: UDPipeParser) -> None:
     before = process.unparsed, udpipe.unparsed
     assert process.parse(LINES) == udpipe.parse(LINES)
     assert (process.unparsed - before[0], udpipe.unparsed - before[1]) == (1, 1)
@@ -57,7 +57,7 @@ def test_benepar_reads_its_sentences(elsewhere: Path, combined: CombinedParser) 
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGXCPU, signal.SIGKILL])
-def test_the_end_of_its_process_names_the_model(elsewhere: Path, number: signal.Signals) -> None:
+def test_if_its_process_dies_the_error_names_the_model(elsewhere: Path, number: signal.Signals) -> None:
     parser = UDPipeProcess(elsewhere)
     assert len(parser.parse(["He goes."])) == 1
     os.kill(parser._process.pid or 0, number)
@@ -67,7 +67,7 @@ def test_the_end_of_its_process_names_the_model(elsewhere: Path, number: signal.
 
 
 @pytest.mark.parametrize(("times", "seconds", "code"), [(4, 0.9, 0), (1, 20, -signal.SIGXCPU)])
-def test_the_limit_of_time_begins_anew_with_each_line(times: int, seconds: float, code: int) -> None:
+def test_each_line_gets_the_full_time_limit(times: int, seconds: float, code: int) -> None:
     script = f"""
 import time
 from synmt.parsers.udpipe import _allow
@@ -81,7 +81,7 @@ for _ in range({times}):
 
 
 def trained(folder: Path, tokenizer: str, tagger: str, parser: str) -> bytes:
-    """A model of a few words, as small as UDPipe's trainer makes them."""
+    """Return a model trained on a few words, as small as UDPipe's trainer allows."""
     (folder / "rows.conllu").write_text(ROWS * 20)
     sentences = Sentences(read_treebank(folder / "rows.conllu"))
     error = ProcessingError()
@@ -99,7 +99,7 @@ PARSER = "hidden_layer=5;iterations=1;embedding_form=5;embedding_upostag=5;embed
     ("tokenizer", "tagger", "parser"),
     [(TOKENIZER, TAGGER, PARSER), ("none", "iterations=1", PARSER), (TOKENIZER, "none", PARSER)],
 )
-def test_the_size_of_a_model_is_that_of_its_blocks(tokenizer: str, tagger: str, parser: str, tmp_path: Path) -> None:
+def test_the_size_of_a_model_is_the_sum_of_its_blocks(tokenizer: str, tagger: str, parser: str, tmp_path: Path) -> None:
     model = trained(tmp_path, tokenizer, tagger, parser)
     path = tmp_path / "small.udpipe"
     path.write_bytes(model)
@@ -107,7 +107,7 @@ def test_the_size_of_a_model_is_that_of_its_blocks(tokenizer: str, tagger: str, 
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_what_is_cut_anywhere_is_refused_by_its_sizes(language: str, tmp_path: Path) -> None:
+def test_truncated_models_are_refused_by_their_sizes(language: str, tmp_path: Path) -> None:
     model = embedded_model(DEPENDENCY, language).read_bytes()
     path = tmp_path / "cut.udpipe"
     for place in {0, 1, 18, 19, 20, len(model) - 1, *(block.start + n for block in blocks(model) for n in (0, 5, 99))}:
@@ -116,7 +116,7 @@ def test_what_is_cut_anywhere_is_refused_by_its_sizes(language: str, tmp_path: P
             unpacked_size(path)
 
 
-def test_sizes_that_are_lies(tmp_path: Path) -> None:
+def test_false_sizes(tmp_path: Path) -> None:
     model = EMBEDDED.read_bytes()
     path = tmp_path / "lies.udpipe"
     for block in blocks(model):

@@ -1,11 +1,11 @@
-"""How often inline markup goes where links made by hand put it.
+"""Measures how often inline markup is placed where manual links put it.
 
     python -m tests.projection.placement DATA ALIGNER
 
-DATA holds aligned_deen; ALIGNER is a folder of `synmt align`, fitted to German and English tokens. Elements are put
-around random phrases of 1 to 8 words, and elements without words between random neighbours. They count where gold
-links, sure or possible, lead from the phrase to one span, from which no link leads elsewhere; and from the neighbours
-to words side by side, in the same order.
+DATA is a folder that contains aligned_deen; ALIGNER is a folder of `synmt align`, fitted to German and English tokens.
+Elements are put around random phrases of 1 to 8 words, and elements without words between random neighbours. A phrase
+counts if its gold links, sure or possible, lead to one span, and no link leads from that span to another word.
+Neighbours count if their gold links lead to adjacent words in the same order.
 """
 
 import random
@@ -55,8 +55,7 @@ def phrases(pairs: Sequence[Pair], gold: Links) -> Iterator[tuple[int, Span, Spa
 
 
 def neighbours(pairs: Sequence[Pair], gold: Links) -> Iterator[tuple[int, Span, Span]]:
-    """Yield the number of a pair, a place between source words, and that between target words which has the same
-    neighbours."""
+    """Yield the number of a pair, a place between two source words, and the place between their counterparts."""
     source = random.Random(1)
     for number, ((words, _), links) in enumerate(zip(pairs, gold, strict=True)):
         for _ in range(PER_PAIR):
@@ -72,7 +71,7 @@ def hull(links: Mapping[Link, float], phrase: Span) -> Span | None:
 
 
 def place(pair: Pair, links: Mapping[Link, float], phrase: Span) -> Span:
-    """Return the target words of one element around a phrase, or of one without words."""
+    """Return the target span of an element around a phrase, or of an element without words."""
     text = " ".join(pair[0])
     words = spans_of(pair[0], text)
     begin, end = words[phrase[0]][0], words[max(phrase[1] - 1, phrase[0])][1]
@@ -84,7 +83,8 @@ def place(pair: Pair, links: Mapping[Link, float], phrase: Span) -> Span:
 
 
 def report(name: str, pairs: Sequence[Pair], gold: Links, links: Links, sure: Links) -> None:
-    """Print a line. sure: links without the doubtful ones, for spans from the first linked word to the last."""
+    """Print a line of results. sure: only the links that are not doubtful, for spans from the first to the last linked
+    word."""
     cases = list(phrases(pairs, gold))
     exact = sum(place(pairs[n], links[n], phrase) == span for n, phrase, span in cases)
     hulls = sum(hull(sure[n], phrase) == span for n, phrase, span in cases)

@@ -1,4 +1,4 @@
-"""Grammars learned from projected trees: worked by hand, against slow twins, and on a language with known rules."""
+"""Grammars learned from projected trees: examples worked by hand, slow twins, and a language with known rules."""
 
 import random
 from dataclasses import replace
@@ -31,8 +31,8 @@ def learnt(corpus: list[Pair]) -> Grammar:
 
 
 def pair(rng: random.Random, silent: bool) -> tuple[Pair, ParseRecord]:
-    """A sentence of a language with the order article, adjectives, noun, verb, and its tree; English says nothing of
-    the articles and adjectives if `silent`, and has its words in another order: verb, noun, article, adjectives."""
+    """Return a pair and the tree of its target. The target's word order is article, adjectives, noun, verb; the English
+    order is verb, noun, article, adjectives. silent: leave articles and adjectives without links."""
     adjectives = [f"{stem}ig" for stem in rng.choices("bdfgk", k=rng.randint(0, 2))]
     tokens = [rng.choice(["der", "ein"]), *adjectives, rng.choice("mnp") + "ung", rng.choice("rst") + "iert"]
     noun, verb = len(tokens) - 1, len(tokens)
@@ -42,7 +42,7 @@ def pair(rng: random.Random, silent: bool) -> tuple[Pair, ParseRecord]:
         heads=[*[noun] * (noun - 1), verb, 0],
         deprels=["det", *["amod"] * len(adjectives), "nsubj", "root"],
     )
-    order = [verb - 1, noun - 1, *range(noun - 1)]  # word of the target for each of the source
+    order = [verb - 1, noun - 1, *range(noun - 1)]  # target word of each source word
     place = {target: number for number, target in enumerate(order, 1)}
     english = ParseRecord(
         tokens=[f"e{word}" for word in order],
@@ -54,7 +54,7 @@ def pair(rng: random.Random, silent: bool) -> tuple[Pair, ParseRecord]:
     return (ParseRecord(tokens=tokens), [Source(english, links)]), tree
 
 
-def test_words_without_links_get_what_their_like_have_elsewhere() -> None:
+def test_unlinked_words_are_analysed_like_similar_words() -> None:
     rng = random.Random(1)
     made = [pair(rng, silent=number % 3 == 0) for number in range(150)]
     grammar = learnt([each for each, _ in made])
@@ -66,13 +66,13 @@ def test_words_without_links_get_what_their_like_have_elsewhere() -> None:
         assert min(found.confidences) > 0.5
 
 
-def test_what_most_sentences_say_wins_over_a_wrong_link() -> None:
+def test_the_majority_wins_over_a_wrong_link() -> None:
     rng = random.Random(2)
     made = [pair(rng, silent=False) for _ in range(150)]
     grammar = learnt([each for each, _ in made])
     target = ParseRecord(tokens=["der", "big", "mung", "riert"])
     english = ParseRecord(tokens=["a", "b"], upos=["VERB", "DET"], heads=[0, 1], deprels=["root", "obj"])
-    wrong = [Source(english, {(0, 0): 0.3, (1, 3): 0.3})]  # the article for the verb, and the verb for what hangs on it
+    wrong = [Source(english, {(0, 0): 0.3, (1, 3): 0.3})]  # the article linked to the verb, and the verb to a dependent
     assert projected(target, wrong, CONFIG).heads[0] == 0
     found = projected(target, wrong, CONFIG, grammar)
     assert (found.heads, found.upos) == ([3, 3, 4, 0], ["DET", "ADJ", "NOUN", "VERB"])
@@ -80,7 +80,7 @@ def test_what_most_sentences_say_wins_over_a_wrong_link() -> None:
 
 @settings(max_examples=30)
 @given(pair=linked_pairs())
-def test_whatever_the_links_a_tree_comes_out(pair: Pair) -> None:
+def test_any_links_give_a_tree(pair: Pair) -> None:
     target, sources = pair
     found = projected(target, sources, CONFIG, learnt([pair]))
     found.check()
@@ -106,7 +106,7 @@ def test_nothing_to_learn_from() -> None:
     assert projected(ParseRecord(), [], CONFIG, grammar) == ParseRecord()
 
 
-def test_sentences_too_long_to_learn_from_have_labels_of_their_own() -> None:
+def test_sentences_too_long_to_learn_from_still_get_labels() -> None:
     words = LONGEST + 1
     source = ParseRecord(
         tokens=["x"] * words, upos=["INTJ"] * words, heads=[0, *[1] * (words - 1)],
@@ -119,14 +119,14 @@ def test_sentences_too_long_to_learn_from_have_labels_of_their_own() -> None:
     assert len(found.upos) == words
 
 
-def test_a_grammar_is_the_same_each_time() -> None:
+def test_grammars_are_reproducible() -> None:
     corpus = [each for each, _ in (pair(random.Random(seed), silent=bool(seed % 2)) for seed in range(40))]
     first, second = ([projected(*each, CONFIG, learnt(corpus)) for each in corpus[:5]] for _ in range(2))
     assert first == second
 
 
 def test_votes_are_shares_of_at_most_one() -> None:
-    """Two sources say one thing of the first word, and one another thing of the second."""
+    """Two sources vote for the same analysis of the first word, and one for an analysis of the second."""
     told = Told(
         words=words_of(["a", "b"]),
         tagged=np.array([1, 1, 2]), tags=np.array([0, 1, 1]), of_tags=np.array([1.5, 0.5, 0.4], np.float32),
@@ -137,16 +137,16 @@ def test_votes_are_shares_of_at_most_one() -> None:
     assert told.arc_votes() == pytest.approx(np.array([[0.5, 0], [0, 0.3], [0.5, 0]]))
 
 
-def test_a_step_by_hand() -> None:
-    """w = −rate · g / √(start + g²), of each feature alike; the label without a gradient keeps its weights."""
+def test_a_step_worked_by_hand() -> None:
+    """Each feature gets the weight −rate · g / √(start + g²); the label without a gradient keeps its weights."""
     model = LogLinear(8, 2)
     features = np.array([[crossed(1)[0], crossed(2)[0]]])
     model.step(features, np.array([[0.5, 0.0]], np.float32), done=0)
     assert model.scores(features) == pytest.approx(np.array([[2 * -RATE * 0.5 / (START + 0.25) ** 0.5, 0]]))
 
 
-def test_steps_reach_the_probabilities_of_the_votes() -> None:
-    """Where −log p is least, p is what is voted for."""
+def test_training_approaches_the_distribution_of_votes() -> None:
+    """−log p is smallest if p is the distribution of the votes."""
     model, features = LogLinear(10, 3), np.array([[crossed(7)[0]]])
     wanted = np.array([[0.7, 0.2, 0.1]], np.float32)
     for number in range(400):
@@ -158,7 +158,7 @@ TAGS = st.sampled_from(["NOUN", "VERB", "AUX", "PRON", "SCONJ", "DET"])
 
 
 @given(words=st.lists(st.tuples(st.sampled_from(["a", "Bcd", ",", "3rd"]), TAGS), min_size=1, max_size=9))
-def test_what_stands_between_is_counted_as_one_would(words: list[tuple[str, str]]) -> None:
+def test_counts_between_words_equal_those_of_a_loop(words: list[tuple[str, str]]) -> None:
     tokens, tags = zip(*words, strict=True)
     seen = sentence(words_of(tokens), tags)
     verbs, marks = seen.between(("VERB", "AUX"), 2), seen.marks_between(1)
@@ -169,27 +169,27 @@ def test_what_stands_between_is_counted_as_one_would(words: list[tuple[str, str]
             assert marks[head, word - 1] == min(1, sum(token == "," for token, _ in inside))
 
 
-def test_distances_tell_directions() -> None:
-    """The root is at one distance of all words, and a head before a word at another than one after it."""
+def test_distances_distinguish_directions() -> None:
+    """The root is equally far from all words. Heads before and after a word have different distances."""
     far = distances(5)
     assert len(set(far[0].tolist())) == 1
     assert far[2, 0] == far[3, 1] and far[2, 0] != far[1, 1] and far[2, 0] != far[3, 0]
     assert len({*far[1:, 0].tolist()}) == 5  # itself, 1, 2, 3, 4
 
 
-def test_features_tell_words_apart_by_what_they_are() -> None:
-    """The same word in the same place has the same features; another word, tag or case has others."""
+def test_features_distinguish_words() -> None:
+    """Equal words in equal places have the same features. Another word, tag or case changes them."""
     tokens = ["Die", "Katze", "schläft"]
     first, again, small = (words_of(each) for each in (tokens, tokens, ["Die", "katze", "schläft"]))
     assert (tag_features(first) == tag_features(again)).all()
     assert (tag_features(first)[1] != tag_features(small)[1]).any()
-    assert (tag_features(first)[1, 0] == tag_features(small)[1, 0]).all()  # the form, in lower case
+    assert (tag_features(first)[1, 0] == tag_features(small)[1, 0]).all()  # feature of the lower-cased form
     noun, verb = (arc_features(sentence(first, ["DET", tag, "VERB"])) for tag in ("NOUN", "VERB"))
     assert noun.shape[:2] == (4, 3) and (noun[2, 0] != verb[2, 0]).any()
-    assert (noun[1:, :, 4] == verb[1:, :, 4]).all()  # both forms and the direction
+    assert (noun[1:, :, 4] == verb[1:, :, 4]).all()  # feature of both forms and the direction
 
 
-def test_confidence_leaves_words_off() -> None:
+def test_low_confidence_detaches_words() -> None:
     (target, sources), _ = pair(random.Random(3), silent=True)
     grammar = learnt([(target, sources)])
     whole, partial = (

@@ -1,4 +1,4 @@
-"""Inline markup projected over links: laws for random lines, and a slow twin of the placement."""
+"""Inline markup projected over links: laws for random lines, and a slow twin of how elements are placed."""
 
 import random
 import re
@@ -22,7 +22,7 @@ TAG = re.compile(r"<ph .*?</ph>|<[^<>]*(?:>\"[^<>]*)?>")
 
 
 def example(source: random.Random, most: int = 6) -> Example:
-    """A random line, a translation that has nothing to do with it, and random links."""
+    """Return a random line, an unrelated translation, and random links."""
     markup = read_markup(marked_line(source, most=most))
     words = markup.text.split()
     target = source.choices(TARGET_WORDS, k=source.randint(0, 6))
@@ -43,7 +43,7 @@ def check(each: Example) -> None:
         len(re.findall(r' n="\d+"', element.opening)) for element in each.markup.elements
     )
     above = {child.get("n"): parent.get("n") for parent in root.iter() for child in parent}
-    for element in each.markup.elements:  # what holds what
+    for element in each.markup.elements:  # the nesting is unchanged
         number, *_ = re.findall(r' n="(\d+)"', element.opening)
         parent = each.markup.elements[element.parent].opening if element.parent >= 0 else ""
         assert (above[number] and f' n="{above[number]}"' in parent) or not (above[number] or parent)
@@ -56,7 +56,7 @@ def check(each: Example) -> None:
 
 
 def inside_words(written: str, text: str, target: Sequence[str]) -> bool:
-    """Whether a tag of what was written stands inside a word of the text."""
+    """Return whether a tag in the output is inside a word of the text."""
     plain, tagged = "", set()
     position = 0
     for tag in TAG.finditer(written):
@@ -71,8 +71,8 @@ def inside_words(written: str, text: str, target: Sequence[str]) -> bool:
 
 
 def test_ten_thousand_random_lines_keep_the_laws() -> None:
-    """The output is well-formed; it has each tag once, unchanged, in the element that held it, and never inside a word;
-    and the translation's text is the same, white space next to elements without words aside."""
+    """The output is well-formed. Each tag occurs once, unchanged, in the same parent element, and never inside a word.
+    The translation's text is unchanged, except for white space next to elements without words."""
     for seed in range(10_000):
         each = example(random.Random(seed))
         check(each)
@@ -84,7 +84,7 @@ def test_other_random_lines_keep_the_laws(source: random.Random, most: int) -> N
     check(example(source, most))
 
 
-# The slow twin. All that it knows is what the module's docstring says.
+# The slow twin, written from the docstring of synmt.projection.markup.
 
 
 def slow_placed(markup: Markup, words: Sequence[Span], links: Mapping[Link, float], length: int) -> list[Span]:
@@ -123,7 +123,7 @@ def slow_placed(markup: Markup, words: Sequence[Span], links: Mapping[Link, floa
 
 
 def stand_between(i: int, j: int, links: Mapping[Link, float], sources: int, targets: int) -> bool:
-    """Whether neither word is linked, and the next linked ones on either side are linked to each other."""
+    """Return whether neither word is linked, and the nearest linked words on either side are linked to each other."""
     linked_i, linked_j = {i for i, _ in links} | {-1, sources}, {j for _, j in links} | {-1, targets}
     if i in linked_i or j in linked_j:
         return False
@@ -152,7 +152,7 @@ def slow_words(markup: Markup, words: Sequence[Span]) -> list[set[int]]:
 
 
 def slow_free(places: Mapping[int, Span], mine: Sequence[int], whole: Span) -> Iterator[Span]:
-    """Yield all spans inside of one that touch no word of the elements with a place."""
+    """Yield all spans inside `whole` that overlap no element that has a place already."""
     taken = {word for number in mine if number in places for word in range(*places[number])}
     for first, end in combinations_with_replacement(range(whole[0], whole[1] + 1), 2):
         if not taken & set(range(first, end)):
@@ -192,7 +192,7 @@ def slow_votes(gap: int, before: int, after: int, apart: tuple[bool, bool], scor
     )
 
 
-def test_the_slow_twin_places_elements_alike() -> None:
+def test_the_slow_twin_agrees() -> None:
     for seed in range(1500):
         each = example(random.Random(seed))
         words = spans_of(each.source, each.markup.text)
@@ -200,7 +200,7 @@ def test_the_slow_twin_places_elements_alike() -> None:
         assert fast == slow_placed(each.markup, words, each.links, len(each.target)), seed
 
 
-# What it is for.
+# Typical lines.
 
 
 def carried(source: str, target: str, links: str) -> str:
@@ -212,20 +212,20 @@ def carried(source: str, target: str, links: str) -> str:
 @pytest.mark.parametrize(
     ("source", "target", "links", "written"),
     [
-        # one to one, and in another order
+        # one-to-one links, and another word order
         ("<b>a</b> c", "A C", "0-0 1-1", "<b>A</b> C"),
         ("<b>a</b> <i>c</i>", "C A", "0-1 1-0", "<i>C</i> <b>A</b>"),
         ("<b>a <i>c</i></b> d", "D C A", "0-2 1-1 2-0", "D <b><i>C</i> A</b>"),
         # an element around the line stays there, even without links
         ("<p>a</p>", "A B C .", "", "<p>A B C .</p>"),
         ("<p><b>a</b></p>", "A B", "", "<p><b>A B</b></p>"),
-        # two target spans for one of the source: the larger one has the element
+        # one source span becomes two target spans: the larger one gets the element
         ("<b>gives it up</b> now", "gibt es jetzt ganz auf", "0-0 1-1 3-2 3-3 2-4", "<b>gibt es</b> jetzt ganz auf"),
-        # or both, where no word between them is linked to others
+        # both get it if no word between them is linked to other words
         ("<b>gives it up</b> now", "gibt es ja auf", "0-0 1-1 2-3", "<b>gibt es ja auf</b>"),
-        # one target word for two elements: the other one is left empty, next to it
+        # two elements share one target word: the second one becomes empty, next to the word
         ("<b>in</b> <i>the</i> house", "im Haus", "0-0 1-0 2-1", "<b>im</b><i></i> Haus"),
-        # words without links, between others that have some
+        # words without links between linked words
         ("a <b>b</b> c", "A B C", "0-0 2-2", "A <b>B</b> C"),
         ("a <b>b</b> c", "A C", "0-0 2-1", "A<b></b> C"),
         # half a word
@@ -238,7 +238,7 @@ def carried(source: str, target: str, links: str) -> str:
         ("a <x/>", "A B", "", "A B <x/>"),
     ],
 )
-def test_where_elements_go(source: str, target: str, links: str, written: str) -> None:
+def test_typical_placements(source: str, target: str, links: str, written: str) -> None:
     assert carried(source, target, links) == written
 
 
@@ -247,8 +247,8 @@ def test_a_line_of_tags_alone_needs_no_translation() -> None:
     assert EMPTY.carried() == ""
 
 
-def test_time_is_bounded_whatever_a_line_holds() -> None:
-    """A minute or more if each element looked at each pair of words."""
+def test_time_is_bounded_for_any_line() -> None:
+    """This would take a minute or more if each element were compared with each pair of words."""
     words = [f"w{number}" for number in range(MOST_WORDS)]
     every = [(i, j) for i in range(0, MOST_WORDS, 8) for j in range(MOST_LINKS * 8 // MOST_WORDS)]
     units = "".join(f"<x/>{word} " for word in words)

@@ -1,4 +1,4 @@
-"""Projection: examples worked by hand, and laws."""
+"""Projected trees: examples worked by hand, and laws."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -35,12 +35,12 @@ def carried(target: str, *sources: Source, **settings: Any) -> ParseRecord:
 
 @pytest.mark.parametrize("method", METHODS)
 @given(record=dependency_records())
-def test_a_sentence_linked_to_itself_has_its_own_tree(method: Method, record: ParseRecord) -> None:
+def test_a_sentence_linked_to_itself_keeps_its_tree(method: Method, record: ParseRecord) -> None:
     links = {(word, word): 1.0 for word in range(len(record.tokens))}
     found = projected(record, [Source(record, links)], ProjectionConfig(method, projective=False))
     for word, token in enumerate(record.tokens):
         if is_mark(token) or (record.heads[word] and is_mark(record.tokens[record.heads[word] - 1])):
-            return  # marks are not projected
+            return  # punctuation is not projected
         assert found.heads[word] == record.heads[word]
         assert found.deprels[word] == (record.deprels[word] if record.heads[word] else "root")
         assert (found.upos[word], found.confidences[word]) == (record.upos[word], 1.0)
@@ -48,7 +48,7 @@ def test_a_sentence_linked_to_itself_has_its_own_tree(method: Method, record: Pa
 
 @st.composite
 def linked_pairs(draw: st.DrawFn) -> tuple[ParseRecord, list[Source]]:
-    """A target, and one or two sources with random links of random scores."""
+    """Draw a target, and one or two sources with random links and scores."""
     words = draw(st.lists(st.sampled_from(["a", "b", ",", "."]), min_size=1, max_size=7))
     target = ParseRecord(tokens=words)
     if draw(st.booleans()):
@@ -66,10 +66,9 @@ def linked_pairs(draw: st.DrawFn) -> tuple[ParseRecord, list[Source]]:
 @pytest.mark.parametrize("projective", [True, False])
 @pytest.mark.parametrize("method", METHODS)
 @given(pair=linked_pairs())
-def test_whatever_the_links_a_tree_comes_out(
-    method: Method, projective: bool, pair: tuple[ParseRecord, list[Source]]
-) -> None:
-    """One tree a sentence, with all its labels; a threshold takes words off their heads, and changes no other one."""
+def test_any_links_give_a_tree(method: Method, projective: bool, pair: tuple[ParseRecord, list[Source]]) -> None:
+    """Each sentence gets one tree with all labels. A threshold detaches words from their heads, and leaves other words
+    unchanged."""
     target, sources = pair
     found = projected(target, sources, ProjectionConfig(method, projective))
     found.check()
@@ -88,7 +87,7 @@ def test_whatever_the_links_a_tree_comes_out(
 
 
 @given(pair=linked_pairs())
-def test_direct_projection_makes_no_circle_and_one_head_a_word(pair: tuple[ParseRecord, list[Source]]) -> None:
+def test_direct_projection_gives_each_word_one_head_without_cycles(pair: tuple[ParseRecord, list[Source]]) -> None:
     target, sources = pair
     votes = Votes()
     project(whole(sources[0], replace(target, sentences=[])), votes)
@@ -103,7 +102,7 @@ def test_direct_projection_makes_no_circle_and_one_head_a_word(pair: tuple[Parse
 
 
 @given(pair=linked_pairs())
-def test_a_source_votes_at_most_once_for_a_root(pair: tuple[ParseRecord, list[Source]]) -> None:
+def test_a_source_votes_at_most_once_for_each_root(pair: tuple[ParseRecord, list[Source]]) -> None:
     target, (first, *_) = pair
     votes = Votes()
     vote(whole(first, target), votes)
@@ -111,14 +110,14 @@ def test_a_source_votes_at_most_once_for_a_root(pair: tuple[ParseRecord, list[So
 
 
 def test_many_to_one() -> None:
-    """`gave … up` is one word: the verb counts, and not its particle."""
+    """`gave … up` is one target word, which gets the analysis of the verb, not of the particle."""
     found = carried("Sie verwarf es", source(GAVE, (0, 0), (1, 1), (3, 1), (2, 2)), method="direct")
     assert (found.heads, found.deprels) == ([2, 0, 2], ["nsubj", "root", "obj"])
     assert found.upos == ["PRON", "VERB", "PRON"]
 
 
 def test_one_to_many() -> None:
-    """The best linked word stands for the source word; the other one depends on it."""
+    """The word with the best link takes the place of the source word; the other word depends on it."""
     scores = {(0, 0): 1.0, (1, 1): 0.5, (1, 3): 0.8, (2, 2): 1.0}
     found = carried("Sie hat es aufgegeben", source(GAVE, scores=scores), method="direct")
     assert (found.heads, found.deprels) == ([4, 4, 4, 0], ["nsubj", "dep", "obj", "root"])
@@ -127,7 +126,7 @@ def test_one_to_many() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_depends_on_a_word_without_links_hangs_above_it(method: Method) -> None:
+def test_dependents_of_an_unlinked_word_attach_above_it(method: Method) -> None:
     english = ParseRecord(tokens=["I", "want", "to", "see"], heads=[2, 0, 4, 2], deprels=["a", "root", "b", "c"])
     found = carried("ich zu", source(english, (0, 0), (2, 1)), method=method)
     assert set(found.heads) == {0, 1} or set(found.heads) == {2, 0}
@@ -135,8 +134,8 @@ def test_what_depends_on_a_word_without_links_hangs_above_it(method: Method) -> 
     assert (linked.heads, linked.deprels) == ([2, 0, 2], ["a", "root", "b"])
 
 
-def test_votes_weigh_links() -> None:
-    """`b` hangs on the word that its head is linked to better."""
+def test_votes_are_weighted_by_links() -> None:
+    """`b` is attached to the word with the better link to its head."""
     english = ParseRecord(tokens=["a", "b"], heads=[0, 1], deprels=["root", "x"])
     scores = {(0, 0): 0.9, (0, 2): 0.3, (1, 1): 1.0}
     found = carried("A B aa", source(english, scores=scores))
@@ -158,7 +157,7 @@ def test_several_sources_vote() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_no_links_make_a_tree_without_confidence(method: Method) -> None:
+def test_without_links_the_tree_has_no_confidence(method: Method) -> None:
     for given_source, tags in ((source(GAVE), ["X", "X", "X", "PUNCT"]), (source(ParseRecord()), [])):
         found = carried("das ist gut .", given_source, method=method)
         found.check()
@@ -168,8 +167,9 @@ def test_no_links_make_a_tree_without_confidence(method: Method) -> None:
     assert carried("das gut", source(GAVE), method=method, min_confidence=0.1).heads == [UNATTACHED] * 2
 
 
-def test_near_words_are_chosen_for_words_without_links() -> None:
-    """An article hangs on the noun behind it, and an adverb on the verb before it, not on the function word behind."""
+def test_unlinked_words_attach_to_nearby_words() -> None:
+    """An article is attached to the following noun, and an adverb to the preceding verb, not to the following function
+    word."""
     english = ParseRecord(
         tokens=["He", "saw", "dogs", "too"], upos=["PRON", "VERB", "NOUN", "ADV"], heads=[2, 0, 2, 2], deprels=["x"] * 4
     )
@@ -191,8 +191,8 @@ def test_several_sentences_of_a_source() -> None:
         assert (both.heads, both.deprels) == ([0, 1, 0, 3], ["root", "x", "root", "y"])
 
 
-def test_marks_are_put_where_treebanks_put_them() -> None:
-    """A clause in commas, and a full stop: the marks hang on the clause and on the root; their links do not count."""
+def test_punctuation_is_attached_as_in_treebanks() -> None:
+    """The commas around a clause are attached to the clause, and the full stop to the root, whatever their links."""
     english = ParseRecord(
         tokens=["He", "who", "came", "slept", "."],
         upos=["PRON", "PRON", "VERB", "VERB", "PUNCT"],
@@ -207,7 +207,7 @@ def test_marks_are_put_where_treebanks_put_them() -> None:
     assert (marks.heads, marks.deprels) == ([0, 1], ["root", "punct"])
 
 
-def test_what_the_target_has_of_its_own_is_kept() -> None:
+def test_columns_of_the_target_are_preserved() -> None:
     target = ParseRecord(text="ja", tokens=["ja"], spaces=[False], lemmas=["ja"], feats=["A=B"], heads=[0], sent_id="x")
     found = projected(target, [source(GAVE, (1, 0))], ProjectionConfig())
     assert (found.text, found.lemmas, found.feats, found.sent_id) == ("ja", ["ja"], ["A=B"], "x")
@@ -227,26 +227,26 @@ ENGLISH.tree = read_brackets("(S (NP (PRP He)) (VP (VBD saw) (NP (DT the) (JJ ol
             "(S (NP (PRP Er)) (VP (VBD sah) (NP (DT den) (JJ alten) (NN Hund))) (. .))",
         ),
         (
-            "Er hat den Hund gesehen .",  # unlinked words are of the phrase around them
+            "Er hat den Hund gesehen .",  # unlinked words belong to the phrase around them
             [(0, 0), (1, 4), (2, 2), (4, 3)],
             "(S (NP (PRP Er)) (XX hat) (VP (NP (DT den) (NN Hund)) (VBD gesehen)) (. .))",
         ),
         (
-            "Den sah er Hund",  # the object's words stand apart, and so do those of its verb
+            "Den sah er Hund",  # the object and its verb are both discontinuous
             [(2, 0), (1, 1), (0, 2), (4, 3)],
             "(S (DT Den) (VBD sah) (NP (PRP er)) (NN Hund))",
         ),
         ("ja", [], "(S (XX ja))"),
     ],
 )
-def test_phrases_are_carried_over_where_links_allow(target: str, links: list[Link], tree: str) -> None:
+def test_phrases_are_projected_where_links_allow(target: str, links: list[Link], tree: str) -> None:
     found = carried(target, source(ENGLISH, *links))
     assert found.tree is not None and write_brackets(found.tree) == tree
     assert found.heads == []
 
 
 @given(pair=linked_pairs(), brackets=st.sampled_from(["(S (A a) (X (B b) (C c)))", "(S (Y (X (A a) (B b))) (C c))"]))
-def test_phrases_make_a_tree_whatever_the_links(pair: tuple[ParseRecord, list[Source]], brackets: str) -> None:
+def test_any_links_give_a_tree_of_phrases(pair: tuple[ParseRecord, list[Source]], brackets: str) -> None:
     target, (first, *_) = pair
     record = ParseRecord(tokens=["a", "b", "c"], tree=read_brackets(brackets))
     links = {(i % 3, j): score for (i, j), score in first.links.items()}

@@ -61,7 +61,7 @@ def test_a_plan_has_every_system_seed_and_size(tmp_path: Path) -> None:
     ]
 
 
-def test_an_option_of_a_system_goes_before_that_of_all(tmp_path: Path) -> None:
+def test_options_of_a_system_override_shared_ones(tmp_path: Path) -> None:
     text = RUN.replace("sequence = {}", "sequence = { learning-rate = 0.5 }")
     assert planned_of(text, tmp_path).trainings[0].options["learning-rate"] == 0.5
 
@@ -82,7 +82,7 @@ def test_an_option_of_a_system_goes_before_that_of_all(tmp_path: Path) -> None:
         ("flickr", '"../flickr"', "'../flickr' cannot be the name of a file"),
         ("sequence = {}", "sequence = 1", "1 is not a table of options"),
         ("sequence = {}", "sequence = { split-arcs = false }", "split-arcs cannot be false: leave it out"),
-        ("sequence = {}", "sequence = { heads = [1] }", "heads must be a text, a number or true"),
+        ("sequence = {}", "sequence = { heads = [1] }", "heads must be a string, a number or true"),
         ("sequence = {}", "sequenze = {}", "system sequenze: no system has this name"),
         ("sequence = {}", "sequence = { seed = 3 }", "system sequence: seed is set by the run itself"),
         ("sequence = {}", "sequence = { rate = 3 }", "system sequence: No such option '--rate'."),
@@ -93,19 +93,19 @@ def test_an_option_of_a_system_goes_before_that_of_all(tmp_path: Path) -> None:
             "[translate]\nalpha = [1, 1]\n[systems]",
             "translate: alpha must be one value, or several different ones",
         ),
-        ("[systems]", "[translate]\nalpha = [1, []]\n[systems]", "alpha must be a text, a number or true"),
+        ("[systems]", "[translate]\nalpha = [1, []]\n[systems]", "alpha must be a string, a number or true"),
         ("[systems]", "[translate]\nalpha = [1, 2]\nbeam = [1, 2]\n[systems]", "several values, not alpha and beam"),
         ("0.01", "-1", "learning-rate cannot be -1; it is a number from 0 to 100"),
     ],
 )
-def test_what_is_wrong_is_named(old: str, new: str, cause: str, tmp_path: Path) -> None:
+def test_errors_are_reported(old: str, new: str, cause: str, tmp_path: Path) -> None:
     assert old in RUN
     with pytest.raises((BadInput, ValueError)) as error:
         planned_of(RUN.replace(old, new, 1), tmp_path)
     assert cause in str(error.value)
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_invalid_files(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"missing\.toml: No such file"):
         read_run(tmp_path / "missing.toml")
     (tmp_path / "run.toml").write_bytes(b"\xff")

@@ -36,14 +36,14 @@ def stopped(path: Path) -> Callable[[], Cost]:
     return work
 
 
-def test_what_is_made_is_not_made_again(path: Path, note: Path) -> None:
+def test_finished_work_is_not_repeated(path: Path, note: Path) -> None:
     assert noted(path, note) is None
     made = make(path, note, {"seed": "1"}, writing(path))
     assert made == noted(path, note) == check(path, note, {"seed": "1"}) == Made({"seed": "1"}, 2.5)
     assert make(path, note, {"seed": "1"}, stopped(path)) == made
 
 
-def test_what_is_begun_is_finished_with_the_same_things_alone(path: Path, note: Path) -> None:
+def test_unfinished_work_resumes_only_with_the_same_inputs(path: Path, note: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         make(path, note, {"updates": "300"}, stopped(path))
     assert noted(path, note) == Made({"updates": "300"})
@@ -58,24 +58,24 @@ def test_what_is_begun_is_finished_with_the_same_things_alone(path: Path, note: 
     assert make(path, note, {"updates": "300"}, writing(path)).cpu_seconds == 2.5
 
 
-def test_what_is_cheap_is_made_anew(path: Path, note: Path) -> None:
+def test_cheap_work_is_repeated(path: Path, note: Path) -> None:
     make(path, note, {"beam": "1"}, writing(path))
     with pytest.raises(KeyboardInterrupt):
         make(path, note, {"beam": "2"}, stopped(path), anew=True)
-    made = make(path, note, {"beam": "1"}, writing(path, "again"), anew=True)  # what stopped may have left anything
+    made = make(path, note, {"beam": "1"}, writing(path, "again"), anew=True)  # the stopped work may have left junk
     assert (path.read_text(), made.of) == ("again", {"beam": "1"})
     assert make(path, note, {"beam": "1"}, stopped(path), anew=True) == made
 
 
-def test_what_was_removed_is_made_of_anything(path: Path, note: Path) -> None:
+def test_removed_output_can_be_made_from_other_inputs(path: Path, note: Path) -> None:
     make(path, note, {"seed": "1"}, writing(path))
     path.unlink()
     assert noted(path, note) is None
     assert make(path, note, {"seed": "2"}, writing(path)).of == {"seed": "2"}
 
 
-def test_what_has_no_note_is_not_of_the_run(path: Path, note: Path) -> None:
-    """An example is a model of a run from before there were notes of unfinished output."""
+def test_output_without_a_note_does_not_belong_to_the_run(path: Path, note: Path) -> None:
+    """For example, older versions did not write notes for unfinished output."""
     path.mkdir(parents=True)
     with pytest.raises(
         BadInput, match=r"model\.1: is not part of this run, since .* does not exist; name another --out"
@@ -84,14 +84,14 @@ def test_what_has_no_note_is_not_of_the_run(path: Path, note: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"of": []}', '{"of": {}, "cpu_seconds": "1"}', '{"words": []}'])
-def test_a_spoiled_note_is_named(path: Path, note: Path, text: str) -> None:
+def test_damaged_notes_are_reported(path: Path, note: Path, text: str) -> None:
     make(path, note, {}, writing(path))
     note.write_text(text)
     with pytest.raises(BadInput, match=r"model\.1\.json: "):
         noted(path, note)
 
 
-def test_identities_are_those_of_content(tmp_path: Path) -> None:
+def test_identities_depend_on_content(tmp_path: Path) -> None:
     file, folder = tmp_path / "train.en", tmp_path / "model"
     file.write_text("a\n")
     (folder / "inner").mkdir(parents=True)

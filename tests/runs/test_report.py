@@ -18,7 +18,7 @@ from synmt.trees.record import ParseRecord, write_record
 from tests.inspection.test_page import HOSTILE, Tags, drawn
 
 REFERENCES = [f"the cat number {n} sat on the mat{' of the old house' * (n % 3)} ." for n in range(24)]
-SYSTEMS = {"base": 3, "new": 5, HOSTILE: 4}  # each has every so many words wrong
+SYSTEMS = {"base": 3, "new": 5, HOSTILE: 4}  # every third, fifth or fourth word is wrong
 LOG = "update\tloss\tvalid_bleu\n100\t{}\t\n200\t{}\t{}\n"
 
 
@@ -34,7 +34,7 @@ def translated(every: int, seed: int) -> list[str]:
 
 
 def of_translations(folder: Path) -> Found:
-    """A run of three systems and two seeds, with a hostile sentence; the second one writes trees."""
+    """Return a run of three systems and two seeds, with a hostile sentence; the second system writes trees."""
     place = Workplace(folder / "out")
     sources = [ParseRecord(tokens=line.split(), heads=[0, *[1] * (len(line.split()) - 1)]) for line in REFERENCES]
     sources[2].tokens[0] = HOSTILE
@@ -62,7 +62,7 @@ def of_translations(folder: Path) -> Found:
 
 
 def of_links(folder: Path) -> Found:
-    """A run of two aligners on two pairs in one file, with gold links that count from 1."""
+    """Return a run of two aligners on two pairs in one file, with gold links that count from 1."""
     (folder / "pairs").write_text("a <b> c\tx y\nd\tz\n")
     (folder / "gold").write_text("1-1 2p2\n1-1\n")
     outputs = []
@@ -74,7 +74,7 @@ def of_links(folder: Path) -> Found:
 
 
 def of_trees(folder: Path) -> Found:
-    """A run of two projections of a sentence, one of which leaves a word without a head."""
+    """Return a run of two projections of a sentence, one of which leaves a word without a head."""
     trees = {"gold": "[2, 0]", "direct": "[null, 0]", "votes": "[2, 0]", "source": "[0, 1]"}
     for name, heads in trees.items():
         (folder / name).write_text(f'{{"tokens": ["Er", "ist"], "heads": {heads}, "deprels": ["nsubj", "root"]}}\n' * 3)
@@ -105,7 +105,7 @@ def data_of(found: Found, folder: Path) -> Any:
     return Tags(page_of(found, folder)).data
 
 
-def test_a_report_needs_nothing_from_elsewhere_and_runs_nothing_of_its_data(tmp_path: Path) -> None:
+def test_the_report_is_self_contained_and_runs_no_data(tmp_path: Path) -> None:
     text = page_of(of_translations(tmp_path), tmp_path)
     tags = Tags(text)
     assert re.findall("https?:", text) == re.findall("https?:", tags.data["citations"])
@@ -115,7 +115,7 @@ def test_a_report_needs_nothing_from_elsewhere_and_runs_nothing_of_its_data(tmp_
     assert tags.data["tests"][0]["items"][2]["source"]["text"].startswith(HOSTILE)
 
 
-def test_numbers_of_a_report_are_those_of_its_outputs(tmp_path: Path) -> None:
+def test_numbers_in_the_report_match_the_outputs(tmp_path: Path) -> None:
     data = data_of(of_translations(tmp_path), tmp_path)
     references = (tmp_path / "test.de").read_text().splitlines()
     chrf = [sacrebleu.corpus_chrf(translated(5, seed), [references]).score for seed in (1, 2)]
@@ -141,9 +141,7 @@ def test_numbers_of_a_report_are_those_of_its_outputs(tmp_path: Path) -> None:
     assert item["scores"][1][1][0] == pytest.approx(of_sentence, abs=0.006)
 
 
-def test_of_a_long_test_the_sentences_that_differ_most_are_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_tests_show_the_sentences_that_differ_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = of_translations(tmp_path)
 
     def spread(item: Any) -> float:
@@ -157,7 +155,7 @@ def test_of_a_long_test_the_sentences_that_differ_most_are_shown(
     assert min(map(spread, few["items"])) >= sorted(map(spread, every))[-6]
 
 
-def test_trees_of_another_translation_are_left_out(tmp_path: Path) -> None:
+def test_trees_of_other_translations_are_left_out(tmp_path: Path) -> None:
     found = of_translations(tmp_path)
     output = found.measured[0].outputs[1]
     output.path.write_text(lines([*translated(5, 1)[:7], "other", *translated(5, 1)[8:]]))
@@ -167,7 +165,7 @@ def test_trees_of_another_translation_are_left_out(tmp_path: Path) -> None:
     assert not any("dependencies" in item["outputs"][1][0] for item in data_of(found, tmp_path)["tests"][0]["items"])
 
 
-def test_links_and_trees_have_reports_too(tmp_path: Path) -> None:
+def test_links_and_trees_have_reports(tmp_path: Path) -> None:
     item = data_of(of_links(tmp_path), tmp_path)["tests"][0]["items"][0]
     assert item["source"]["words"] == ["a", "<b>", "c"]
     assert item["reference"] == {"words": ["x", "y"], "links": [[0, 0]], "possible": [[1, 1]]}
@@ -227,13 +225,13 @@ def test_a_browser_sorts_searches_and_compares(tmp_path: Path) -> None:
     assert look["turned"] == [[f"Line {n}" for n in range(11, 21)], False]
     assert look["terms"] == 4 and look["words"] > 5
     assert {kind for kind, _ in look["marks"]} == {"right", "wrong"} and ["wrong", "dog"] in look["marks"]
-    assert look["scripts"] == 3  # data, the page's own, and that of this test
+    assert look["scripts"] == 3  # the data, the page's script, and this test's script
     assert look["unlabelled"] == look["unscoped"] == look["unnamed"] == look["unreachable"] == 0
     assert all(after <= before + 1 for before, after in zip(look["levels"], look["levels"][1:], strict=False))
 
 
 def test_a_browser_draws_links(tmp_path: Path) -> None:
-    """Those of both aligners, and the sure and possible ones of the reference."""
+    """It draws the links of both aligners, and the sure and possible links of the reference."""
     act = """
       const count = (query) => document.querySelectorAll(`article .wide rect${query}`).length;
       const kinds = ["[fill^='#']", "[stroke-dasharray='']", "[stroke-dasharray='3 2']"];

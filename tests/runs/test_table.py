@@ -28,7 +28,7 @@ TRANSLATIONS = {
 
 
 class Done:
-    """Translations of a test by systems and seeds. metrics, seeds, systems: those that are in the table."""
+    """Translations of a test set by several systems and seeds. metrics, seeds, systems: shown in the table."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.reference = folder, folder / "test.de"
@@ -63,7 +63,7 @@ def done(tmp_path: Path) -> Done:
     return Done(tmp_path)
 
 
-def test_scores_are_sacrebleus_for_each_seed(done: Done) -> None:
+def test_scores_of_each_seed_equal_sacrebleu(done: Done) -> None:
     bleu = {
         system: [sacrebleu.corpus_bleu(TRANSLATIONS[system, seed], [REFERENCE]).score for seed in (1, 2)]
         for system in ("base", "new")
@@ -77,15 +77,16 @@ def test_scores_are_sacrebleus_for_each_seed(done: Done) -> None:
     assert (base.difference, base.p) == (None, None)
 
 
-def test_with_one_seed_the_table_says_what_p_lacks(done: Done) -> None:
+def test_with_one_seed_the_table_warns_about_p(done: Done) -> None:
     done.seeds = [1]
     new = done.found()[2]
-    assert new.difference and new.p and new.deviation != new.deviation  # of one seed there is none
+    assert new.difference and new.p and new.deviation != new.deviation  # one seed has no standard deviation
     assert "with one seed, the variance between training runs is unknown and not in p" in "\n".join(done.report("text"))
 
 
-def test_p_is_that_of_the_difference_in_its_row(done: Done) -> None:
-    """Pooled over seeds, a short and a long translation would have the right length, and `new` would be better."""
+def test_p_belongs_to_the_difference_in_its_row(done: Done) -> None:
+    """If seeds were pooled, a short and a long translation would together have the right length, and `new` would
+    win."""
     short = [" ".join(line.split()[:7]) for line in REFERENCE]
     long = [f"{line} of a cat of a mat" for line in REFERENCE]
     base = [line.replace("house", "home") for line in spoiled(1, 0)]
@@ -99,8 +100,8 @@ def test_p_is_that_of_the_difference_in_its_row(done: Done) -> None:
     assert bleu.difference < -5 and bleu.verdict == ""
 
 
-def test_what_only_one_of_two_seeds_has_is_not_significant(done: Done) -> None:
-    """Sentences alone would be sure of it, for each has the same words wrong in all seeds of a system."""
+def test_a_gain_with_one_of_two_seeds_is_not_significant(done: Done) -> None:
+    """A test over sentences alone would call it significant, since all seeds of a system get similar words wrong."""
     for seed, every in ((1, 2), (2, 12)):
         done.write("base", seed, spoiled(every, 0))
     for seed, every in ((1, 3), (2, 20)):
@@ -109,7 +110,7 @@ def test_what_only_one_of_two_seeds_has_is_not_significant(done: Done) -> None:
 
 
 @pytest.mark.parametrize("metric", ["ter", "bleu", "chrf", "ribes"])
-def test_an_improvement_has_a_plus_by_each_metric(done: Done, metric: str) -> None:
+def test_improvements_get_a_plus_for_every_metric(done: Done, metric: str) -> None:
     done.metrics = [metric]
     for seed in (1, 2):
         done.write("base", seed, spoiled(2, seed))
@@ -122,8 +123,8 @@ def test_an_improvement_has_a_plus_by_each_metric(done: Done, metric: str) -> No
         assert done.report("text")[3].split()[-3] == mark
 
 
-def test_more_seeds_are_no_more_sentences(done: Done) -> None:
-    """A model that is there twice is no more certain than once."""
+def test_repeated_models_add_no_significance(done: Done) -> None:
+    """Counting the same model twice does not make a difference more significant."""
     for system in ("base", "new"):
         done.write(system, 2, done.path(system, 1).read_text().splitlines())
     both = [each.p for each in done.found()]
@@ -131,7 +132,7 @@ def test_more_seeds_are_no_more_sentences(done: Done) -> None:
     assert both == [each.p for each in done.found()]
 
 
-def test_forms_of_the_table(done: Done) -> None:
+def test_formats_of_the_table(done: Done) -> None:
     title, header, base, new, *notes = done.report("text")
     assert title == "flickr, trained on all pairs"
     assert header.split() == ["system", "BLEU", "Δ", "p", "chrF2", "Δ", "p", "CPU", "min", "MB"]
@@ -148,7 +149,7 @@ def test_forms_of_the_table(done: Done) -> None:
 
 
 @pytest.mark.parametrize("metric", ["bleu", "ter"])
-def test_latex_marks_the_best_and_says_what_its_numbers_are(done: Done, metric: str) -> None:
+def test_latex_marks_the_best_system_and_explains_the_numbers(done: Done, metric: str) -> None:
     done.metrics, done.systems = [metric], ["base", "new", "50% & more"]
     for seed in (1, 2):
         done.write("base", seed, spoiled(2, seed))
@@ -180,8 +181,8 @@ def test_several_systems_have_a_corrected_p(done: Done) -> None:
     ]  # fmt: skip
 
 
-def test_a_challenge_set_has_scores_of_its_own(done: Done, tmp_path: Path) -> None:
-    """Those of its sentences alone, and the share of its words that are in the translations."""
+def test_challenge_sets_have_their_own_scores(done: Done, tmp_path: Path) -> None:
+    """A set is scored on its own sentences, and by the share of its words that occur in the translations."""
     numbers = list(range(2, 61, 3))
     (tmp_path / "set").write_text("".join(f"{number}\tcat sat\n" for number in numbers))
     (tmp_path / "bare").write_text("".join(f"{number}\n" for number in numbers))

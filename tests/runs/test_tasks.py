@@ -58,7 +58,7 @@ def states(folder: Path) -> list[str]:
     return [line.split("\t")[1] for line in opened(folder).listed()]
 
 
-def test_tasks_in_any_order_give_the_table_of_one_run(folder: Path) -> None:
+def test_tasks_in_any_order_give_the_same_table(folder: Path) -> None:
     """Doing a task again changes nothing."""
     expected, source = table(opened(folder, "at once")), Random(5)
     while "ready" in (found := states(folder)):
@@ -72,7 +72,7 @@ def test_tasks_in_any_order_give_the_table_of_one_run(folder: Path) -> None:
     assert table(opened(folder)) == expected
 
 
-def test_a_task_is_refused_before_those_that_it_needs(folder: Path) -> None:
+def test_a_task_needs_its_predecessors(folder: Path) -> None:
     lines = [line.split("\t") for line in opened(folder).listed()]
     assert [line[0] for line in lines] == [str(number) for number in range(1, len(lines) + 1)]
     assert all(int(each) < int(number) for number, _, _, needs in lines for each in needs.split())
@@ -87,14 +87,14 @@ def test_a_task_is_refused_before_those_that_it_needs(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["tuned"], indirect=True)
-def test_each_task_goes_on_after_any_signal(folder: Path) -> None:
+def test_each_task_resumes_after_any_signal(folder: Path) -> None:
     """Each task is interrupted at a random moment, then done by two processes at once."""
     source = Random(1)
     for number in range(1, len(states(folder)) + 1):
         process = FORKS.Process(target=_do, args=(folder, number))
         process.start()
         time.sleep(source.uniform(0, 0.2))
-        source.choice([process.terminate, process.kill])()  # nothing, where the task is done already
+        source.choice([process.terminate, process.kill])()  # no effect if the task has finished
         process.join()
         both = [FORKS.Process(target=_do, args=(folder, number)) for _ in range(2)]
         for process in both:
@@ -134,7 +134,7 @@ RECIPES = {"make": "make --jobs 2 || make --jobs 2 || make || make", "parallel":
 
 @pytest.mark.parametrize("folder", ["records"], indirect=True)
 @pytest.mark.parametrize("tool", RECIPES)
-def test_the_recipes_give_the_table_although_every_task_is_killed_once(tool: str, folder: Path, tmp_path: Path) -> None:
+def test_the_recipes_give_the_table_even_if_every_task_is_killed_once(tool: str, folder: Path, tmp_path: Path) -> None:
     """The recipes are copied word for word from docs/runs.md, and run with a stand-in for Slurm."""
     if tool != "sbatch" and not shutil.which(tool):
         pytest.skip(f"needs {tool}")
@@ -162,7 +162,7 @@ def test_the_recipes_give_the_table_although_every_task_is_killed_once(tool: str
     assert table(found) == table(Run.open(folder / "systems.toml", folder / "at once"))
 
 
-def test_a_training_that_is_ended_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_training_task_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a real training run, SIGTERM leaves a checkpoint of the current update, and two processes at once finish
     it."""
     cold, warm = [sys.executable, "-m", "synmt.cli.child"], warm_command("synmt.cli.child")
@@ -195,7 +195,7 @@ def test_a_training_that_is_ended_goes_on_where_it_was(tmp_path: Path, monkeypat
     assert all(torch.equal(mine[name], its[name]) for name in its)
 
 
-def test_a_run_says_what_it_does(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_run_reports_its_progress(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     list(opened(folder).table())
     said = capfd.readouterr().err.splitlines()
     assert len([line for line in said if "scoring" not in line]) == len(states(folder))

@@ -31,7 +31,7 @@ def cuts(tmp_path: Path, source: Path, target: Path, size: int) -> list[Path]:
     return [task.path for task in tasks]
 
 
-def test_both_sides_may_have_one_name(tmp_path: Path) -> None:
+def test_both_sides_can_have_the_same_file_name(tmp_path: Path) -> None:
     for language in ("en", "de"):
         (tmp_path / language).mkdir()
         (tmp_path / language / "train").write_text(f"{language} 1\n{language} 2\n{language} 3\n")
@@ -42,7 +42,7 @@ def test_both_sides_may_have_one_name(tmp_path: Path) -> None:
         cuts(tmp_path, tmp_path / "en" / "train", tmp_path / "de" / "train", 4)
 
 
-def test_a_cut_of_another_file_is_refused(tmp_path: Path) -> None:
+def test_cuts_of_other_files_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "train"
     file.write_text("1\n2\n3\n")
     assert cuts(tmp_path, file, file, 2) == cuts(tmp_path, file, file, 2)
@@ -72,7 +72,7 @@ NAMES = [
 TESTS = [*NAMES, "1.json", "json.new", "made.json", "1.1", "a.1", "log.log", "x.part", "x.new", "source", "tests"]
 
 
-def test_no_two_things_of_a_run_have_one_place() -> None:
+def test_no_two_outputs_share_a_path() -> None:
     """For any allowed names of systems, tests, files and values, no two outputs share a path."""
     place = Workplace(Path("out"))
     things = []

@@ -1,1 +1,1 @@
-"""Mirrors synmt/."""
+"""Tests of beam search, sampling and forced decoding."""

@@ -51,7 +51,7 @@ def slow_beam_search(
     transitions: SlowArcs | None = None,
     others: Sequence[tuple[TranslationModel, SourceBatch]] = (),
 ) -> list[Hypothesis]:
-    """Search with one model, or with others by the mean of all models' probabilities of the next token."""
+    """Search with one model, or with several models by the mean of their probabilities of the next token."""
     encoded = model.encode(source)
     has_tags = transitions is not None and transitions.side.spelling.trees == "apart"
     words = int(source.words[0])
@@ -94,7 +94,7 @@ def slow_beam_search(
 
 
 def repeats(ids: Sequence[int], count: int) -> bool:
-    """Return whether the last tokens occurred in this order before."""
+    """Return whether the last `count` tokens occur earlier, in the same order."""
     sequences = [tuple(ids[start : start + count]) for start in range(len(ids) - count + 1)] if count else []
     return ids[-1] != END and sequences[-1:] != [] and sequences[-1] in sequences[:-1]
 
@@ -149,11 +149,11 @@ def next_logits(
 
 
 def spelled(token: Token, split: bool) -> str:
-    """Return some token of this kind, as text."""
+    """Return a token of this kind as text."""
     if token.kind in (Kind.OPEN, Kind.WORD):
         return "x@@" if token.kind == Kind.OPEN else "x"
     sides = {Kind.LEFT: "LEFT-ARC", Kind.RIGHT: "RIGHT-ARC", Kind.LABEL: "ARC"}
-    side = sides.get(token.kind, "ARC" if split else "RIGHT-ARC")  # else the arc of the root, or its second half
+    side = sides.get(token.kind, "ARC" if split else "RIGHT-ARC")  # otherwise the root's arc, or its second half
     return f"{side}:{token.label}" if token.label else side
 
 

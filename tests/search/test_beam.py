@@ -25,7 +25,7 @@ CPU = torch.device("cpu")
     [(system, 2, 2.0) for system in tiny.SYSTEMS]
     + [(system, beam, bias) for system in ("sequence", "mask+pascal") for beam in (1, 2, 4) for bias in (-0.5, 2.0)],
 )
-def test_a_batch_with_caches_finds_what_the_slow_search_finds(system: str, beam: int, end_bias: float) -> None:
+def test_cached_batches_find_the_results_of_the_slow_search(system: str, beam: int, end_bias: float) -> None:
     """If the end of sentence is unlikely, searches reach their length limit; if it is likely, they do not."""
     sources, vocabulary = tiny.sources_and_vocabulary(system)
     model = tiny.model(system, vocabulary)
@@ -40,7 +40,7 @@ def test_a_batch_with_caches_finds_what_the_slow_search_finds(system: str, beam:
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
 @pytest.mark.parametrize("constraints", ["none", "legal", "strict"])
-def test_every_target_side_is_searched_as_the_slow_search_does(target: str, constraints: Constraints) -> None:
+def test_every_target_side_matches_the_slow_search(target: str, constraints: Constraints) -> None:
     """Trees grow during the search, and sentences end at different times."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target, seed=3)
@@ -67,7 +67,7 @@ def test_every_target_side_is_searched_as_the_slow_search_does(target: str, cons
     ],
 )
 @pytest.mark.parametrize("target", ["sequence", "bitran"])
-def test_bounds_are_those_of_the_slow_search(bounds: dict[str, float], target: str) -> None:
+def test_bounds_match_the_slow_search(bounds: dict[str, float], target: str) -> None:
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target, seed=3)
     for end_bias in (-1.0, 3.0):
@@ -82,7 +82,7 @@ def test_bounds_are_those_of_the_slow_search(bounds: dict[str, float], target: s
 
 @pytest.mark.parametrize("systems", [("sequence", "mask"), ("lisa", "sequence", "linearized")])
 @pytest.mark.parametrize("target", ["sequence", "bitran"])
-def test_models_search_together_as_the_slow_search_does(systems: tuple[str, ...], target: str) -> None:
+def test_ensembles_match_the_slow_search(systems: tuple[str, ...], target: str) -> None:
     """Each model has its own form of the sources, and its own source vocabulary."""
     models, batches = [], []
     for seed, system in enumerate(systems):
@@ -123,7 +123,7 @@ def test_strict_translations_are_trees(target: str, end_bias: float, max_length_
                 assert sum(not is_arc(entry) for entry in entries) <= sources.words[sentence] + max_length_offset
 
 
-def test_without_constraints_a_string_need_not_be_a_tree() -> None:
+def test_without_constraints_a_string_may_not_be_a_tree() -> None:
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", "parent")
     side = tiny.TARGET_SYSTEMS["parent"]
     config = SearchConfig(beam=3, constraints="none", max_length_offset=3)
@@ -163,7 +163,7 @@ def test_neither_unknown_nor_empty_translations() -> None:
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
 @pytest.mark.parametrize("positions", get_args(Positions))
-def test_log_probabilities_are_those_of_training(target: str, positions: Positions) -> None:
+def test_log_probabilities_equal_those_of_training(target: str, positions: Positions) -> None:
     """This holds even if the search forbids what the model finds likely: unknown tokens, an early end, an arc."""
     side = tiny.TARGET_SYSTEMS[target]
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
@@ -176,7 +176,7 @@ def test_log_probabilities_are_those_of_training(target: str, positions: Positio
     for hypothesis in beam_search(model, sources.batch([0], vocabulary.padding, CPU), config, arcs)[0]:
         limit = int(sources.words[0]) + config.max_length_offset
         entries = [vocabulary.target[number] for number in hypothesis.ids]
-        if limit in (len(entries), sum(read_tag(entry) is None for entry in entries)):  # and did not end
+        if limit in (len(entries), sum(read_tag(entry) is None for entry in entries)):  # no end of sentence
             continue
         only = Corpus.empty(vocabulary, side, PrefixPlan(0, 10_000))
         only.append(tiny.source_features("sequence")[0], entries)
@@ -186,7 +186,7 @@ def test_log_probabilities_are_those_of_training(target: str, positions: Positio
     assert ended
 
 
-def test_the_limit_counts_words_not_nodes() -> None:
+def test_the_length_limit_counts_words_not_nodes() -> None:
     sources, vocabulary = tiny.sources_and_vocabulary("mask")
     model = tiny.model("mask", vocabulary)
     model.network.output_bias.data[END] = -50.0

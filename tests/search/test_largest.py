@@ -6,7 +6,7 @@ from synmt.search.beam import largest
 
 
 @given(st.integers(1, 3000), st.integers(1, 12), st.integers(0, 2**31))
-def test_they_are_the_first_of_all_in_order(length: int, count: int, seed: int) -> None:
+def test_the_largest_values_come_in_order(length: int, count: int, seed: int) -> None:
     torch.manual_seed(seed)
     count = min(count, length)
     values = torch.randn(2, 3, length)

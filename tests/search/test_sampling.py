@@ -31,7 +31,7 @@ def drawn(count: int, config: SearchConfig, end_bias: float = 0.0) -> tuple[Coun
     return Counter(tuple(each.ids) for (each,) in found), {each.ids[0]: exp(each.log_probability) for each in first}
 
 
-def test_tokens_are_drawn_as_often_as_they_are_likely() -> None:
+def test_tokens_are_sampled_in_proportion_to_their_probability() -> None:
     count = 3000
     found, probabilities = drawn(count, replace(DRAW, max_length_ratio=0.01))
     assert {len(ids) for ids in found} == {1}
@@ -41,7 +41,7 @@ def test_tokens_are_drawn_as_often_as_they_are_likely() -> None:
         assert abs(found[(token,)] / count - share) < 5 * sqrt(share * (1 - share) / count)
 
 
-def test_the_likeliest_alone() -> None:
+def test_top_k_samples_only_the_likeliest() -> None:
     found, probabilities = drawn(200, replace(DRAW, max_length_ratio=0.01, top_k=2))
     best = sorted(probabilities, key=lambda token: -probabilities[token])
     assert {ids[0] for ids in found} == set([token for token in best if token not in (END, UNKNOWN)][:2])
@@ -56,7 +56,7 @@ def test_the_likeliest_alone() -> None:
 
 
 @pytest.mark.parametrize("target", ["sequence", "transitions", "tags", "gcn"])
-def test_a_draw_does_not_depend_on_its_neighbours(target: str) -> None:
+def test_samples_do_not_depend_on_other_sentences(target: str) -> None:
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target, seed=3)
     model.network.output_bias.data[END] = 1.0

@@ -19,7 +19,7 @@ CPU = torch.device("cpu")
 
 
 def forced(path: Path, system: str, target: str, batch_tokens: int = 100) -> tuple[Translator, list[ForcedTarget]]:
-    """Return the scores of the tiny pairs, with one between them that cannot be scored."""
+    """Return the scores of the tiny pairs, and of a pair between them that cannot be scored."""
     folder = write_model(path / "model", system, target)
     translator = Translator.open(folder, CPU, SearchConfig(), TranslateConfig(batch_tokens=batch_tokens))
     pairs = [*map(ForcedPair, tiny.source_features(system), tiny.target_entries(target))]
@@ -33,7 +33,7 @@ def forced(path: Path, system: str, target: str, batch_tokens: int = 100) -> tup
     ("system", "target"),
     [("sequence", target) for target in tiny.TARGET_SYSTEMS] + [(system, "compose") for system in tiny.SYSTEMS],
 )
-def test_scores_are_the_losses_of_training(system: str, target: str, tmp_path: Path) -> None:
+def test_scores_equal_the_losses_of_training(system: str, target: str, tmp_path: Path) -> None:
     """Scores are negative losses: for a batch, for each sentence alone, and separately for words and arcs."""
     translator, found = forced(tmp_path, system, target)
     corpus, _ = tiny.corpus(system, target)
@@ -49,7 +49,7 @@ def test_scores_are_the_losses_of_training(system: str, target: str, tmp_path: P
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
 @torch.inference_mode()
-def test_scores_of_tokens_are_those_of_a_slow_search(target: str, tmp_path: Path) -> None:
+def test_token_scores_match_a_slow_search(target: str, tmp_path: Path) -> None:
     translator, found = forced(tmp_path, "sequence", target)
     corpus, vocabulary = tiny.corpus("sequence", target)
     side = tiny.TARGET_SYSTEMS[target]

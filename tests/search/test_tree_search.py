@@ -32,7 +32,7 @@ CPU = torch.device("cpu")
     ("search", "constraints", "end_bias"),
     [("words", "strict", 1.0), ("words", "none", -2.0), ("words", "legal", 2.0), ("greedy-arcs", "strict", 1.0)],
 )
-def test_a_batch_with_caches_finds_what_the_slow_search_finds(
+def test_cached_batches_find_the_results_of_the_slow_search(
     target: str, positions: Positions, search: SearchName, constraints: Constraints, end_bias: float
 ) -> None:
     """Sentences end at different times, and hypotheses of different lengths are in one batch."""
@@ -51,7 +51,7 @@ def test_a_batch_with_caches_finds_what_the_slow_search_finds(
 
 
 @pytest.mark.parametrize("target", ["transitions", "compose", "parent", "gcn, reference"])
-def test_a_wide_beam_adds_up_all_trees(target: str) -> None:
+def test_a_wide_beam_sums_over_all_trees(target: str) -> None:
     """The translations have at most two subwords, whose arcs come last, so that merging loses nothing."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target)
@@ -72,7 +72,7 @@ def test_a_wide_beam_adds_up_all_trees(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", tiny.WAITING_SYSTEMS)
-def test_the_trees_of_given_words_add_up(target: str) -> None:
+def test_the_trees_of_given_words_are_summed(target: str) -> None:
     """The sum is that of all strings with these words if the beam can hold them all, else less, in any batch."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target, seed=4)
@@ -95,8 +95,9 @@ def test_the_trees_of_given_words_add_up(target: str) -> None:
     )
 
 
-def test_strings_are_added_up_and_not_trees(tmp_path: Path) -> None:
-    """Three words have eight strings of seven trees, each with nine pairs of labels: all 72 strings are in the sum."""
+def test_the_sum_is_over_strings_not_trees(tmp_path: Path) -> None:
+    """Three words have seven trees and eight strings, each with nine pairs of labels. The sum is over all 72
+    strings."""
     folder = write_model(tmp_path / "model", "mask", "transitions")
     translator = Translator.open(folder, CPU, SearchConfig(), TranslateConfig(score=True, sum_trees=1000))
     assert isinstance(translator.output, ArcOutput)
@@ -121,7 +122,7 @@ def test_strings_are_added_up_and_not_trees(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", tiny.WAITING_SYSTEMS)
-def test_what_is_found_is_a_tree_with_the_score_of_its_string(target: str, tmp_path: Path) -> None:
+def test_the_result_is_a_tree_with_the_score_of_its_string(target: str, tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", "mask", target)
     translator = Translator.open(
         folder, CPU, SearchConfig(beam=3, max_length_offset=3, search="words"), TranslateConfig()
@@ -141,7 +142,7 @@ def test_what_is_found_is_a_tree_with_the_score_of_its_string(target: str, tmp_p
     assert len(texts[0]) == len(set(texts[0]))
 
 
-def test_without_a_number_there_is_no_translation() -> None:
+def test_nan_gives_no_translation() -> None:
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", "compose")
     model = tiny.model("sequence", vocabulary, target="compose")
     model.network.output_bias.data[:] = math.nan

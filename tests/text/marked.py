@@ -13,10 +13,8 @@ ATTRIBUTES = ["", ' href="x?a=1&amp;b"', " id='1'", ' class = "p  q"', ' title="
 
 
 def marked_line(source: random.Random, tidy: bool = False, most: int = 6) -> str:
-    """Words with elements, each with its number in the attribute `n`.
-
-    tidy: each tag touches a word, or stands alone in an element.
-    """
+    """Return words in random elements, each with its number in the attribute `n`. tidy: each tag touches a word, or is
+    alone in an element."""
     return _inside(source, count(1), source.randint(0, most), tidy, depth=0).strip()
 
 

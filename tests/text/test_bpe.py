@@ -30,7 +30,7 @@ def test_learning_finds_the_frequent_pairs() -> None:
     assert "lo w" in CODES or "l o" in CODES
 
 
-def test_codes_and_subwords_are_those_of_subword_nmt(tmp_path: Path) -> None:
+def test_codes_and_subwords_equal_those_of_subword_nmt(tmp_path: Path) -> None:
     text, codes = tmp_path / "text", tmp_path / "codes"
     text.write_text("".join(f"{line}\n" for line in LINES))
     command = [sys.executable, "-c", "from subword_nmt.subword_nmt import main; main()"]
@@ -42,8 +42,8 @@ def test_codes_and_subwords_are_those_of_subword_nmt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_many_merges_are_those_of_subword_nmt(seed: int) -> None:
-    """With pairs that are set aside as rare, taken back, and equally frequent."""
+def test_many_merges_equal_those_of_subword_nmt(seed: int) -> None:
+    """The text has pairs that are set aside as rare and taken back later, and equally frequent pairs."""
     draws = random.Random(seed)
     letters = "abcde\u00e4\\."[: 2 + seed]
     counts = {
@@ -55,7 +55,7 @@ def test_many_merges_are_those_of_subword_nmt(seed: int) -> None:
     assert learn_bpe_of_words(counts, 900) == expected.getvalue()
 
 
-def test_learning_is_silent_and_stops_when_no_pair_is_left(capfd: pytest.CaptureFixture[str]) -> None:
+def test_learning_is_silent_and_stops_when_no_pairs_are_left(capfd: pytest.CaptureFixture[str]) -> None:
     codes = learn_bpe(["ab ab"], 1000)
     assert codes == "#version: 0.2\na b</w>\n"
     assert capfd.readouterr() == ("", "")
@@ -68,7 +68,7 @@ def test_nothing_to_merge_is_an_error(lines: list[str]) -> None:
 
 
 @given(st.lists(st.lists(WORDS, max_size=5).map(" ".join), min_size=1, max_size=8), st.integers(1, 20))
-def test_what_is_learned_can_be_loaded_and_undone(lines: list[str], merges: int) -> None:
+def test_learned_codes_can_be_loaded_and_undone(lines: list[str], merges: int) -> None:
     try:
         bpe = Bpe(learn_bpe(lines, merges))
     except CodesError as error:
@@ -80,14 +80,14 @@ def test_what_is_learned_can_be_loaded_and_undone(lines: list[str], merges: int)
 
 
 @given(WORDS)
-def test_subwords_are_the_word(word: str) -> None:
+def test_subwords_spell_the_word(word: str) -> None:
     subwords = Bpe(CODES).segment(word)
     assert all(subword.endswith("@@") for subword in subwords[:-1])
     assert not subwords[-1].endswith("@@")
     assert join_subwords(subwords) == [word]
 
 
-def test_a_caller_cannot_spoil_the_cache() -> None:
+def test_callers_cannot_change_the_cache() -> None:
     bpe = Bpe(CODES)
     bpe.segment("lower").clear()
     assert join_subwords(bpe.segment("lower")) == ["lower"]
@@ -134,7 +134,7 @@ def test_joining(subwords: list[str], words: list[str]) -> None:
 
 
 @given(WORDS, st.floats(0, 1, exclude_max=True), st.text(max_size=5))
-def test_dropped_merges_leave_the_word_and_the_generator_as_they_were(word: str, rate: float, seed: str) -> None:
+def test_dropout_preserves_the_word_and_the_global_generator(word: str, rate: float, seed: str) -> None:
     """The same draw gives the same subwords; without dropout, they are those of `segment`."""
     bpe, state = Bpe(CODES), random.getstate()
     found = []
@@ -149,8 +149,8 @@ def test_dropped_merges_leave_the_word_and_the_generator_as_they_were(word: str,
         assert segment(word) == bpe.segment(word)
 
 
-def test_each_merge_is_dropped_with_the_probability_asked_for() -> None:
-    """In the word `ab` with one merge, the share of words that stay apart."""
+def test_each_merge_is_dropped_with_the_given_probability() -> None:
+    """The test counts how often `ab`, with a single merge, stays in two subwords."""
     bpe, apart = Bpe("#version: 0.2\na b</w>\n"), 0
     for draw in range(4000):
         with bpe.dropping(0.3, str(draw)) as segment:

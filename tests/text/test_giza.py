@@ -17,7 +17,7 @@ def read(text: str) -> list[frozenset[tuple[int, int]]]:
     return [links for _, links, _ in read_a3(lines)]
 
 
-def test_words_of_the_third_line_are_linked_with_words_of_the_second() -> None:
+def test_links_join_the_third_line_and_the_second() -> None:
     assert read(FILE) == [{(0, 0), (2, 1), (2, 2)}, {(0, 1)}]
 
 
@@ -32,7 +32,7 @@ def test_words_of_the_third_line_are_linked_with_words_of_the_second() -> None:
         ("NULL ({ 1 }) ({ ({ 2 })\n", "", "a3:4: the A3 file ends inside a sentence pair"),
     ],
 )
-def test_what_is_no_a3_file_is_an_error_with_its_line(old: str, new: str, cause: str) -> None:
+def test_errors_in_a3_files_name_the_line(old: str, new: str, cause: str) -> None:
     with pytest.raises(BadInput) as error:
         read(FILE.replace(old, new))
     assert str(error.value).startswith(cause)

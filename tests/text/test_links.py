@@ -17,12 +17,12 @@ LINKS = st.frozensets(st.tuples(st.integers(0, 99), st.integers(0, 99)))
 
 
 @given(LINKS, st.integers(0, 1))
-def test_links_come_back_from_text(links: frozenset[tuple[int, int]], base: int) -> None:
+def test_links_survive_writing_and_reading(links: frozenset[tuple[int, int]], base: int) -> None:
     assert read_links(write_links(links, base), base) == Links(links, links)
 
 
 @given(st.dictionaries(st.tuples(st.integers(0, 99), st.integers(0, 99)), st.floats(0, 1)), st.integers(0, 1))
-def test_scores_come_back_from_text(links: dict[tuple[int, int], float], base: int) -> None:
+def test_scores_survive_writing_and_reading(links: dict[tuple[int, int], float], base: int) -> None:
     text = write_scores(links, base)
     assert read_links(text, base) == Links(frozenset(links), frozenset(links))
     assert text == write_scores({(i - base, j - base): score for (i, j), score in read_scores(text).items()}, base)
@@ -30,7 +30,7 @@ def test_scores_come_back_from_text(links: dict[tuple[int, int], float], base: i
         assert score == pytest.approx(links[i - base, j - base], abs=0.005 + 1e-9)
 
 
-def test_possible_links_are_not_sure_and_sure_ones_are_possible() -> None:
+def test_sure_links_are_also_possible_but_not_the_reverse() -> None:
     assert read_links(" 1-1 2p3 3p3 3-3", base=1) == Links(
         frozenset({(0, 0), (2, 2)}), frozenset({(0, 0), (1, 2), (2, 2)})
     )
@@ -59,12 +59,12 @@ def test_links_are_written_in_order() -> None:
         f"1-{'9' * 5000}",
     ],
 )
-def test_what_is_no_link_is_an_error(text: str) -> None:
+def test_invalid_links_are_errors(text: str) -> None:
     with pytest.raises(LinkError, match="is not a link"):
         read_links(f"0-0 {text}")
 
 
-def test_links_to_words_that_are_not_there() -> None:
+def test_links_to_missing_words() -> None:
     with pytest.raises(LinkError, match="link 0-3 is invalid: words count from 1"):
         read_links("1-1 0-3", base=1)
     check_inside(frozenset({(1, 2)}), 2, 3)
@@ -85,5 +85,5 @@ def test_links_to_words_that_are_not_there() -> None:
         (["0-1:0.50"], 0),
     ],
 )
-def test_the_base_shows_in_a_word_0(lines: list[str], base: int) -> None:
+def test_a_word_0_shows_the_base(lines: list[str], base: int) -> None:
     assert detect_base(lines) == base

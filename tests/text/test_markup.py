@@ -36,7 +36,7 @@ def spans(text: str) -> list[Span]:
         ("5 > 3", "5 > 3"),
     ],
 )
-def test_what_is_read(line: str, text: str) -> None:
+def test_markup_is_read(line: str, text: str) -> None:
     assert read_markup(line).text == text
 
 
@@ -68,8 +68,8 @@ def test_bad_markup_is_refused(line: str, cause: str) -> None:
         read_markup(line)
 
 
-def test_time_grows_with_a_line_as_its_length_does() -> None:
-    """These took minutes if an end of a tag were looked for more than once, or if text were copied."""
+def test_time_is_linear_in_the_length_of_a_line() -> None:
+    """These lines would take minutes if the end of a tag were searched for more than once, or if text were copied."""
     for part in ("<script>", "<!--", "<a ", '<a b="', "&", "<a b =", "&amp;", "< "):
         line = part * 200_000
         try:
@@ -79,8 +79,8 @@ def test_time_grows_with_a_line_as_its_length_does() -> None:
         assert part.startswith("&")
 
 
-def test_what_is_read_is_what_another_parser_reads() -> None:
-    """Text, elements and what holds them, for lines that are XML."""
+def test_another_parser_reads_the_same() -> None:
+    """The test compares the text, the elements and their parents, for lines that are also XML."""
     for seed in range(2000):
         line = marked_line(random.Random(seed))
         markup = read_markup(line)
@@ -104,8 +104,8 @@ def test_what_is_read_is_what_another_parser_reads() -> None:
                 assert words_of(markup.text[each.begin : each.end]) == words_of(inside), line
 
 
-def test_a_line_whose_words_stay_where_they_are_stays_as_it_is() -> None:
-    """It stays the same byte for byte if end tags come before white space and start tags after it."""
+def test_lines_with_unmoved_words_stay_unchanged() -> None:
+    """The line stays the same byte for byte if end tags come before white space and start tags after it."""
     for seed in range(2000):
         line = marked_line(random.Random(seed), tidy=True)
         markup = read_markup(line)

@@ -25,7 +25,7 @@ def test_nothing_is_escaped_as_html(english: MosesTokenizer) -> None:
     assert english.detokenize(["&amp;", "&", "|"]) == "&amp; & |"
 
 
-def test_detokenizing_undoes_tokenizing(english: MosesTokenizer) -> None:
+def test_detokenizing_reverses_tokenizing(english: MosesTokenizer) -> None:
     text = 'He said, "It is my father\'s (old) house."'
     assert english.detokenize(english.tokenize(text)) == text
 
@@ -37,7 +37,7 @@ def test_a_blank_line_has_no_tokens(english: MosesTokenizer, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.de", "a.de.gz", "a.de.jsonl", "a.de.jsonl.gz", "dir.fi/a.de"])
-def test_the_language_is_the_suffix_of_text_or_records(name: str) -> None:
+def test_file_suffixes_determine_the_language(name: str) -> None:
     assert with_languages({}, name, "a.jsonl") == {"source_language": "de"}
     assert with_languages({"source_language": "fi"}, name, None) == {"source_language": "fi"}
 
@@ -60,8 +60,8 @@ def tokenizers(language: str) -> tuple[MosesTokenizer, sacremoses.MosesTokenizer
 @pytest.mark.parametrize("language", ["en", "de", "fr", "fi", "zh"])
 @settings(max_examples=100)
 @given(data=st.data())
-def test_remembered_words_are_those_of_the_rules(language: str, data: st.DataObject) -> None:
-    """Their reference is sacremoses on each whole text."""
+def test_cached_words_follow_the_rules(language: str, data: st.DataObject) -> None:
+    """The reference is sacremoses on each whole text."""
     remembering, rules = tokenizers(language)
     chunk = st.one_of(st.sampled_from(CHUNKS), RULED, st.sampled_from(rules.NONBREAKING_PREFIXES).map("{}.".format))
     for text in data.draw(st.lists(st.lists(chunk).map(" ".join), min_size=1, max_size=4)):

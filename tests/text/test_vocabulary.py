@@ -31,23 +31,23 @@ def test_ids_of_a_small_vocabulary() -> None:
     assert vocabulary.encode(["haus", "house", "NP", structural("NP"), "new"]) == [3, 5, 2, 4, UNKNOWN]
 
 
-def test_the_target_side_does_not_know_source_only_tokens() -> None:
+def test_source_only_tokens_are_unknown_to_the_target_side() -> None:
     assert small().encode_target(["NP", "house", structural("NP"), "haus"]) == [2, UNKNOWN, UNKNOWN, 3, END]
 
 
-def test_ends_and_unknowns_are_no_words() -> None:
+def test_end_and_unknown_tokens_are_not_words() -> None:
     assert small().decode([UNKNOWN, 3, 2, END]) == ["haus", "NP"]
 
 
 @given(COUNTS, COUNTS)
-def test_every_target_word_is_decoded_as_it_was_encoded(source: Counter[str], target: Counter[str]) -> None:
+def test_target_words_survive_encoding_and_decoding(source: Counter[str], target: Counter[str]) -> None:
     vocabulary = Vocabulary.build(source, target)
     assert vocabulary.decode(vocabulary.encode_target(target)) == list(target)
     assert UNKNOWN not in vocabulary.encode(source)
 
 
 @given(COUNTS, COUNTS)
-def test_files_give_the_vocabulary_back(source: Counter[str], target: Counter[str]) -> None:
+def test_a_vocabulary_survives_saving_and_loading(source: Counter[str], target: Counter[str]) -> None:
     vocabulary = Vocabulary.build(source, target)
     with TemporaryDirectory() as folder:
         for name, text in vocabulary.files().items():
@@ -56,8 +56,8 @@ def test_files_give_the_vocabulary_back(source: Counter[str], target: Counter[st
 
 
 @given(ANY.filter(lambda word: word != "b" and not word.startswith(" ")), st.integers(0, 2))  # as structure does
-def test_what_breaks_lines_or_terminals_is_neither_learnt_nor_loaded(word: str, number: int) -> None:
-    """White space and control characters, by Unicode's own names for them."""
+def test_tokens_that_break_lines_or_terminals_are_refused(word: str, number: int) -> None:
+    """These are white space and control characters, by their Unicode categories."""
     breaks = any(category(each) in ("Cc", "Zs", "Zl", "Zp") for each in word)
     vocabulary = Vocabulary.build(Counter({word: 1, "b": 1}), Counter({word: 2}), {"upos": Counter({word: 1})})
     assert len(vocabulary.target) + len(vocabulary.source) + len(vocabulary.labels["upos"]) == (3 if breaks else 5)
@@ -90,7 +90,7 @@ def test_what_breaks_lines_or_terminals_is_neither_learnt_nor_loaded(word: str, 
         ("vocab.labels.txt", "upos\n", ":1: an empty token"),
     ],
 )
-def test_a_line_that_is_no_entry_is_named(tmp_path: Path, file: str, lines: str, cause: str) -> None:
+def test_errors_name_the_line_of_a_bad_entry(tmp_path: Path, file: str, lines: str, cause: str) -> None:
     for name, text in Vocabulary([END_TOKEN, UNKNOWN_TOKEN, "haus"], ["b"]).files().items():
         (tmp_path / name).write_text(text)
     (tmp_path / file).write_text(lines)
@@ -99,6 +99,6 @@ def test_a_line_that_is_no_entry_is_named(tmp_path: Path, file: str, lines: str,
 
 
 @pytest.mark.parametrize("target", [[], ["a", "b"], [END_TOKEN, UNKNOWN_TOKEN, "a", "a"]])
-def test_what_is_no_vocabulary(target: list[str]) -> None:
+def test_invalid_vocabularies(target: list[str]) -> None:
     with pytest.raises(ValueError, match="vocabulary"):
         Vocabulary(target, [])

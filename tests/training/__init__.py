@@ -1,1 +1,1 @@
-"""Mirrors synmt/."""
+"""Tests of training: updates, checkpoints, interruption, several processes, and refusals."""

@@ -136,7 +136,7 @@ def kill_often(folder: Path, kills: int, epochs: int, seed: int) -> bool:
 @click.option("--epochs", default=100, show_default=True)
 @click.option("--seed", default=1, show_default=True)
 def command(kills: int, epochs: int, seed: int) -> None:
-    signal(SIGINT, default_int_handler)  # with `&`, a shell may have set it to be ignored, also by children
+    signal(SIGINT, default_int_handler)  # with `&`, a shell may have made this process and its children ignore it
     with TemporaryDirectory() as folder:
         sys.exit(not kill_often(Path(folder), kills, epochs, seed))
 

@@ -31,12 +31,12 @@ SHORT = TrainingConfig(
     average=2,
 )
 LEARNING = replace(SHORT, batch_tokens=200, learning_rate=0.01, epochs=100, updates=100, validate_every=100)
-LEARNING = replace(LEARNING, word_dropout=0.0, label_smoothing=0.0, average=1)  # what is drawn slows it down
+LEARNING = replace(LEARNING, word_dropout=0.0, label_smoothing=0.0, average=1)  # random noise slows it down
 DROPPING = replace(tiny.CONFIG, dropout=0.2)
 
 
 def write_corpus(folder: Path, copies: int = 8) -> PairFiles:
-    """The tiny corpus some times over, as a file of parse records and one of text; with trees in train.de.jsonl."""
+    """Write the tiny corpus several times over: source records, target text, and target records in train.de.jsonl."""
     records, targets = tiny.records() * copies, tiny.target_records() * copies
     files = folder / "train.jsonl", folder / "train.de"
     files[0].write_text("".join(write_record(record) + "\n" for record in records))
@@ -72,7 +72,7 @@ def run(
 
 @dataclass
 class OnTheDevice:
-    """One batch that is there already. Some Examples."""
+    """Examples in a single batch that is on the device already."""
 
     tensors: tuple[Any, ...]
 

@@ -19,12 +19,12 @@ from tests.hostile import FORKS
 ALONE = Processes(0, 1, torch.device("cpu"))
 SYSTEMS = [("multitask", "sequence"), ("lisa", "tags"), ("sequence", "parent+gcn"), ("mask", "compose")]
 CONFIGS = [TrainingConfig(tree_dropout=0.5, word_dropout=0.2, prefixes=2, precision=p) for p in ("fp32", "bf16")]
-BATCHES = [[0, 1], [2], [3]]  # the last of four processes has none, and the first of two has two
+BATCHES = [[0, 1], [2], [3]]  # of four processes, the last has none; of two processes, the first has two
 
 
 def updates(processes: Processes) -> dict[str, Any]:
-    """The losses, norms and gradients of three updates of each system; a gradient that is 0 but for rounding would
-    decide a step of Adam, so there is none."""
+    """Return the losses, norms and gradients of three updates of each system. The learning rate is 0, since a gradient
+    that is 0 up to rounding would determine a step of Adam."""
     found: dict[str, Any] = {}
     for number, (system, target) in enumerate(SYSTEMS):
         for config in CONFIGS:
@@ -48,8 +48,9 @@ def work(folder: Path, rank: int, size: int, port: int) -> None:
 
 
 @pytest.mark.parametrize("size", [2, 4])
-def test_the_updates_of_several_processes_are_those_of_one(size: int, tmp_path: Path) -> None:
-    """With dropout of all kinds, parameters without a gradient, and processes without a batch, in fp32 and bf16."""
+def test_several_processes_make_the_updates_of_one(size: int, tmp_path: Path) -> None:
+    """The updates have dropout of all kinds, parameters without a gradient, and processes without a batch, in fp32 and
+    bf16."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -30,7 +30,8 @@ CONFIG = replace(SHORT, epochs=2)  # 30 updates
 
 @pytest.fixture(autouse=True)
 def heeded_signals() -> Iterator[None]:
-    """Those of a terminal: what `nohup` or a shell's `&` starts ignores some, and a training keeps to that."""
+    """Handle signals as in a terminal. A process started by `nohup` or a shell's `&` ignores some of them, and so does
+    its training run."""
     before = {number: signal(number, SIG_DFL) for number in (SIGINT, SIGTERM, SIGHUP)}
     yield
     for number, handler in before.items():
@@ -71,7 +72,7 @@ def on_call(number: int, method: Callable[..., Any], act: Callable[[], object]) 
         (Validation, 2, SIGHUP, "stopped in the validation after update 30"),
     ],
 )
-def test_a_signal_ends_a_run_that_goes_on_to_the_same_numbers(
+def test_a_run_stopped_by_a_signal_resumes_to_the_same_numbers(
     whole: tuple[PairFiles, ModelFolder],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -90,7 +91,7 @@ def test_a_signal_ends_a_run_that_goes_on_to_the_same_numbers(
     assert_same_runs(run(tmp_path / "model", data, config=CONFIG, resume=True), uninterrupted)
 
 
-def test_a_signal_that_is_ignored_stays_so() -> None:
+def test_ignored_signals_stay_ignored() -> None:
     before = signal(SIGHUP, SIG_IGN)
     try:
         with Interruption() as interruption:
@@ -115,7 +116,7 @@ def lose_a_counter(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damage", [cut, lose_a_block, lose_a_counter, lambda _: b""])
-def test_a_torn_checkpoint_gives_way_to_the_one_before(
+def test_a_torn_checkpoint_is_replaced_by_the_previous_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: Callable[[bytes], bytes]
 ) -> None:
     data = write_corpus(tmp_path, copies=2)
@@ -125,7 +126,7 @@ def test_a_torn_checkpoint_gives_way_to_the_one_before(
     damaged = damage(last.read_bytes())
     assert damaged != last.read_bytes()
     last.write_bytes(damaged)
-    (last.parent / "update-8.safetensors.new").touch()  # of a process that was killed
+    (last.parent / "update-8.safetensors.new").touch()  # left by a process that was killed
     every_four = replace(CONFIG, validate_every=4)
     resumed = run(tmp_path / "model", data, config=every_four, resume=True)
     assert f"synmt train: skipped a checkpoint: {last}: " in capsys.readouterr().err
@@ -137,7 +138,7 @@ def test_a_torn_checkpoint_gives_way_to_the_one_before(
         run(tmp_path / "model", data, config=CONFIG, resume=True)
 
 
-def test_a_run_killed_before_its_first_checkpoint_begins_again(
+def test_a_run_killed_before_its_first_checkpoint_starts_again(
     whole: tuple[PairFiles, ModelFolder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, uninterrupted = whole
@@ -196,7 +197,7 @@ def as_nobody() -> Iterator[None]:
         os.seteuid(before)
 
 
-def test_a_folder_that_cannot_be_written_is_named_before_anything_is_read() -> None:
+def test_an_unwritable_folder_is_reported_before_anything_is_read() -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "model").mkdir()
@@ -213,7 +214,7 @@ def test_a_folder_that_cannot_be_written_is_named_before_anything_is_read() -> N
         run(Path("/dev/null/model"), missing)
 
 
-def test_checkpoints_come_by_the_clock(tmp_path: Path) -> None:
+def test_checkpoints_are_written_at_intervals(tmp_path: Path) -> None:
     data = write_corpus(tmp_path)
     folder = run(tmp_path / "model", data, config=replace(CONFIG, checkpoint_minutes=1e-9))
     assert [path.name for path in checkpoints(folder.path / CHECKPOINTS)] == [
@@ -222,12 +223,12 @@ def test_checkpoints_come_by_the_clock(tmp_path: Path) -> None:
     ]
 
 
-def test_killed_again_and_again_a_run_ends_as_if_left_alone(tmp_path: Path) -> None:
-    """The short form of `python -m tests.training.kill`."""
+def test_a_run_killed_repeatedly_ends_like_an_undisturbed_one(tmp_path: Path) -> None:
+    """This is a short form of `python -m tests.training.kill`."""
     assert kill_often(tmp_path, kills=2, epochs=3, seed=2)
 
 
-def test_the_checksum_sees_every_part() -> None:
+def test_the_checksum_covers_every_part() -> None:
     from synmt.training.checkpoint import checksum
 
     tensors = {"a": torch.zeros(3), "b": torch.ones(2, 2)}

@@ -13,7 +13,7 @@ from tests.training.runs import SHORT, run, write_corpus
 
 
 def curves(folder: Path) -> dict[str, list[tuple[int, float]]]:
-    """The points of each curve in a model folder."""
+    """Return the points of each curve in a model folder."""
     events: Any = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     read = events.EventAccumulator(str(folder / TENSORBOARD)).Reload()
     return {name: [(each.step, each.value) for each in read.Scalars(name)] for name in read.Tags()["scalars"]}
@@ -34,7 +34,7 @@ def test_each_column_of_the_log_is_a_curve(tmp_path: Path) -> None:
         assert [value for _, value in points] == pytest.approx([value for _, value in written], rel=1e-5)
 
 
-def test_what_a_lost_run_wrote_after_its_checkpoint_goes(tmp_path: Path) -> None:
+def test_points_after_the_last_checkpoint_are_dropped(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     for first, loss in ((0, 5.0), (3, 4.0)):
         events = Events(tmp_path, first)
@@ -43,7 +43,7 @@ def test_what_a_lost_run_wrote_after_its_checkpoint_goes(tmp_path: Path) -> None
     assert curves(tmp_path) == {"loss": [(1, 5.0), (2, 5.0), (3, 5.0), (4, 4.0), (5, 4.0), (6, 4.0)]}
 
 
-def test_a_package_that_is_missing_is_said_before_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("synmt.training.log.find_spec", lambda name: None)
     data = write_corpus(tmp_path, 1)
     with pytest.raises(BadInput, match=r"^tensorboard is not installed; pip install tensorboard$"):

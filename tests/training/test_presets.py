@@ -15,7 +15,7 @@ Asked = tuple[ModelConfig, TrainingConfig]
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
-    """What `synmt train` would have trained."""
+    """Return the models and configs that `synmt train` would have trained."""
     found: list[Asked] = []
     monkeypatch.setattr(api, "train_text", lambda out, text, *_: found.append((text.model, text.recipe.training)))
     return found
@@ -25,7 +25,7 @@ def train(*options: str) -> None:
     command.main([*options, "--tsv", "-", "--out", "model"], standalone_mode=False)
 
 
-def test_a_task_sets_what_its_system_was_trained_with(asked: list[Asked]) -> None:
+def test_task_presets_have_the_settings_of_each_system(asked: list[Asked]) -> None:
     train("--model", "pascal", "--preset", "wmt17-en-de")
     ((model, config),) = asked
     assert model.source.ideas["pascal"] == Pascal(heads=7, dropout=0.3)
@@ -33,7 +33,7 @@ def test_a_task_sets_what_its_system_was_trained_with(asked: list[Asked]) -> Non
     assert (model.network.norm, model.network.dropout, config.accumulate * config.batch_tokens) == ("post", 0.1, 2**15)
 
 
-def test_what_is_asked_for_goes_before_the_preset(asked: list[Asked]) -> None:
+def test_given_options_override_the_preset(asked: list[Asked]) -> None:
     train("--model", "pascal", "--preset", "nc11-en-de", "--pascal-heads", "4", "--adam-beta2", "0.9")
     train("--preset", "nc11-en-de")
     (pascal, config), (_, of_sequence) = asked

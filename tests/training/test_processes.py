@@ -29,7 +29,7 @@ FIT = split(
     "align --fit pairs --tokenizer none --width 16 --feedforward 16 --heads 2 --encoder-layers 1 --decoder-layers 2"
     " --merges 5 --batch-tokens 40 --epochs 2 --report-every 1 --device cpu --out kept"
 )
-NOWHERE = 20_000, 32_000  # ports that no system gives to those who ask for any
+NOWHERE = 20_000, 32_000  # ports that no system hands out by itself
 
 
 def command(folder: Path, name: str, *more: str) -> list[str]:
@@ -112,7 +112,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("number", "ranks"), [(SIGKILL, (0,)), (SIGKILL, (1,)), (SIGTERM, (0, 1)), (SIGTERM, (1,))])
-def test_two_processes_of_which_some_are_killed_go_on_to_the_same_model(
+def test_a_run_with_killed_processes_resumes_to_the_same_model(
     number: Signals, ranks: tuple[int, ...], whole: Path, tmp_path: Path
 ) -> None:
     model = tmp_path / "model"
@@ -131,8 +131,9 @@ def test_two_processes_of_which_some_are_killed_go_on_to_the_same_model(
     assert_same(model, whole)
 
 
-def test_a_run_goes_on_with_another_number_of_processes(whole: Path, tmp_path: Path) -> None:
-    """With as many batches an update in all, the updates are those of any number: sums differ by rounding alone."""
+def test_a_run_resumes_with_another_number_of_processes(whole: Path, tmp_path: Path) -> None:
+    """If the total number of batches per update stays the same, updates do not depend on the number of processes,
+    except for the rounding of sums."""
     model = tmp_path / "model"
     for number, (size, updates) in enumerate([(1, "7"), (2, "19"), (1, "30"), (2, "0")]):
         options = ["--accumulate", str(2 // size), "--updates", updates, *["--resume"] * (number > 0)]
@@ -159,7 +160,7 @@ def refuses(done: Done, cause: str) -> bool:
     return done.code == 1 and cause in done.said
 
 
-def test_who_reads_or_writes_beside_a_training_does_it_no_harm(tmp_path: Path) -> None:
+def test_reading_and_writing_do_not_disturb_training(tmp_path: Path) -> None:
     (tmp_path / "text").write_text('{"tree": "(NP (NN father))"}\n')
     first = start(command(tmp_path, "model"), tmp_path)
     model, other = tmp_path / "model", tmp_path / "other"
@@ -179,7 +180,7 @@ def test_who_reads_or_writes_beside_a_training_does_it_no_harm(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("method", ["mask-align", "naive-att"])
-def test_two_aligners_are_not_fitted_into_one_folder(method: str, tmp_path: Path) -> None:
+def test_two_aligners_cannot_be_fitted_into_one_folder(method: str, tmp_path: Path) -> None:
     (tmp_path / "pairs").write_text("a b c\tx y z\nb c\ty z\na\tx\n" * 8)
     arguments, begun = [*FIT, "--method", method], "kept" if method == "mask-align" else "kept/forward"
     first = start(arguments, tmp_path)
@@ -219,7 +220,7 @@ def fill(path: Path, left: int) -> None:
 
 
 @pytest.mark.parametrize("left", [0, 100_000])
-def test_a_full_disk_leaves_the_last_checkpoint_from_which_a_run_goes_on(left: int, tmp_path: Path) -> None:
+def test_after_a_full_disk_a_run_resumes_from_the_last_checkpoint(left: int, tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", 8):
         model, other = tmp_path / "disk" / "model", tmp_path / "other"
         other.mkdir()

@@ -29,7 +29,7 @@ def training_of(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("select", ["loss", "bleu", "chrf"])
 @pytest.mark.parametrize("rate", [1.0, 10.0, 100.0])
-def test_a_run_that_diverges_ends_in_an_error_or_in_finite_numbers(rate: float, select: Any, tmp_path: Path) -> None:
+def test_a_diverging_run_ends_in_an_error_or_finite_numbers(rate: float, select: Any, tmp_path: Path) -> None:
     config = replace(SHORT, learning_rate=rate, warmup=0, clip=0.0, select=select)
     try:
         run(tmp_path / "model", write_corpus(tmp_path), config=config)
@@ -44,7 +44,7 @@ def test_a_run_that_diverges_ends_in_an_error_or_in_finite_numbers(rate: float, 
 
 
 @pytest.mark.parametrize("setting", FIXED)
-def test_a_run_goes_on_with_its_own_order_of_the_data(setting: str, tmp_path: Path) -> None:
+def test_a_run_resumes_with_its_own_order_of_the_data(setting: str, tmp_path: Path) -> None:
     data, out = write_corpus(tmp_path), tmp_path / "model"
     run(out, data, config=replace(SHORT, updates=3))
     before = (out / "config.json").read_bytes()
@@ -56,7 +56,7 @@ def test_a_run_goes_on_with_its_own_order_of_the_data(setting: str, tmp_path: Pa
     assert (out / "config.json").read_bytes() == before
 
 
-def test_other_settings_may_change_and_are_recorded(tmp_path: Path) -> None:
+def test_other_settings_may_change_and_the_change_is_recorded(tmp_path: Path) -> None:
     data, out = write_corpus(tmp_path), tmp_path / "model"
     run(out, data, config=replace(SHORT, updates=3))
     assert "changes" not in training_of(out)
@@ -71,7 +71,7 @@ def test_other_settings_may_change_and_are_recorded(tmp_path: Path) -> None:
     assert training_of(out) == training
 
 
-def test_two_trainings_do_not_share_a_folder(tmp_path: Path) -> None:
+def test_two_training_runs_cannot_share_a_folder(tmp_path: Path) -> None:
     data, out = write_corpus(tmp_path), tmp_path / "model"
     run(out, data, config=replace(SHORT, updates=1))
     with locked(out), pytest.raises(BadInput, match="model: another process is writing to this folder"):
@@ -80,7 +80,7 @@ def test_two_trainings_do_not_share_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o002, 0o077])
-def test_all_files_of_a_model_have_the_modes_of_new_files(umask: int, tmp_path: Path) -> None:
+def test_files_of_a_model_have_normal_permissions(umask: int, tmp_path: Path) -> None:
     data, before = write_corpus(tmp_path), os.umask(umask)
     try:
         run(tmp_path / "model", data, config=replace(SHORT, updates=1))
@@ -91,23 +91,23 @@ def test_all_files_of_a_model_have_the_modes_of_new_files(umask: int, tmp_path: 
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o666 & ~umask}
 
 
-def test_a_validation_needs_pairs(tmp_path: Path) -> None:
+def test_validation_needs_pairs(tmp_path: Path) -> None:
     data, empty = write_corpus(tmp_path), tmp_path / "empty"
     empty.write_text("\n\n")
     with pytest.raises(BadInput, match="no sentence pairs to validate on"):
         run(tmp_path / "model", data, dev=PairFiles(str(empty), str(empty)))
 
 
-def test_a_refused_command_leaves_no_run_behind(tmp_path: Path) -> None:
-    """What was wrong is corrected, and the same folder serves."""
+def test_a_refused_command_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Once the mistake is corrected, the same folder can be used."""
     data, out = write_corpus(tmp_path), tmp_path / "model"
     with pytest.raises(BadInput, match="no sentence pairs to train on"):
         run(out, data, config=replace(SHORT, max_length=1))
     run(out, data, config=replace(SHORT, updates=1))
 
 
-def test_what_is_refused_is_refused_with_one_line(tmp_path: Path) -> None:
-    """What is doubtful, such as pairs that are left out, is said once nothing can be refused any more."""
+def test_refusals_take_one_line(tmp_path: Path) -> None:
+    """Warnings, for example about pairs that are left out, come only after all checks have passed."""
     (tmp_path / "a.en").write_text("a b\n\nb c\n" + "a " * 300 + "\n")
     (tmp_path / "a.de").write_text("x y\nx\n\ny\n")
     (tmp_path / "dev.de").write_text("x y\n{\n")
@@ -120,7 +120,7 @@ def test_what_is_refused_is_refused_with_one_line(tmp_path: Path) -> None:
     assert done.returncode == 0
     left_out, tokenizers, too_long, begun, ended = done.stderr.splitlines()
     assert left_out.startswith("synmt train: left out 2 pairs with an empty side (")
-    assert too_long.startswith("synmt train: left out 1 pairs over 256 tokens (")
+    assert too_long.startswith("synmt train: left out 1 pair over 256 tokens (")
     assert tokenizers == "synmt train: source text is tokenized as en, target text as de"
     assert begun.startswith("synmt train: 2 pairs, ") and begun.endswith(" source words from moses")
     assert ended == f"synmt train: saved update 1 of 1 in {tmp_path}/model; synmt translate {tmp_path}/model < SOURCES"
@@ -131,7 +131,7 @@ def test_what_is_refused_is_refused_with_one_line(tmp_path: Path) -> None:
 
 
 def test_an_update_without_target_tokens_is_refused(tmp_path: Path) -> None:
-    """No corpus that a command makes has such a batch; one that did would divide by nothing."""
+    """The commands never make such a batch; it would cause a division by zero."""
     from tests import tiny
 
     made, vocabulary = tiny.corpus("sequence")
@@ -149,7 +149,7 @@ def test_words_of_one_letter_have_no_merges(tmp_path: Path) -> None:
     assert folder.bpe.segment("ab") == ["a@@", "b"]
 
 
-def test_the_longest_pairs_have_the_maximal_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_longest_pairs_have_the_maximum_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "words").write_text("a b c\na b c d\n" * 2)
     data = PairFiles(str(tmp_path / "words"), str(tmp_path / "words"))
     run(tmp_path / "model", data, "sequence", replace(SHORT, updates=1, max_length=3))
@@ -157,7 +157,7 @@ def test_the_longest_pairs_have_the_maximal_length(tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_pairs_with_a_bad_line_are_left_out_and_counted_if_that_is_asked_for(
+def test_pairs_with_bad_lines_can_be_left_out_and_counted(
     side: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = with_target_trees(write_corpus(tmp_path))
@@ -170,12 +170,12 @@ def test_pairs_with_a_bad_line_are_left_out_and_counted_if_that_is_asked_for(
     capsys.readouterr()
     run(tmp_path / "model", data, "mask", target="transitions", dev=data, on_error="blank")
     said = capsys.readouterr().err
-    assert "synmt train: 8 bad lines left empty" in said  # four to learn from and the same to validate on
-    assert said.count("left out 4 pairs with an empty side") == 1  # of both bitexts, which are one
+    assert "synmt train: 8 bad lines left empty" in said  # four for training, and the same four for validation
+    assert said.count("left out 4 pairs with an empty side") == 1  # reported once, since both bitexts are the same
     assert training_of(tmp_path / "model")["pairs"] == len(lines) - 4
 
 
-def test_relations_that_training_has_not_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_relations_missing_from_training_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = with_target_trees(write_corpus(tmp_path))
     dev = PairFiles(data.source, str(tmp_path / "dev.jsonl"))
     text = Path(data.target or "").read_text()

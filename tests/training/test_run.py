@@ -63,7 +63,7 @@ def learnt(
     prefixes: int = 0,
     records: Sequence[ParseRecord] = tuple(tiny.records()),
 ) -> list[Translation]:
-    """Greedy translations of the training pairs by a model that has learnt them. records: their sources."""
+    """Train a model, and return its greedy translations of the training sources, `records`."""
     config = replace(LEARNING, prefixes=prefixes, prefix_tokens=100)
     folder = run(out, data, system, config, target=target, network=tiny.CONFIG)
     translator = Translator.open(folder, torch.device("cpu"), SearchConfig(beam=1), TranslateConfig())
@@ -72,12 +72,12 @@ def learnt(
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_training_learns_its_pairs_by_heart(system: str, tmp_path: Path) -> None:
+def test_training_memorizes_its_pairs(system: str, tmp_path: Path) -> None:
     found = learnt(tmp_path / "model", write_corpus(tmp_path, 2), system)
     assert [each.tokens for each in found] == tiny.TARGETS
 
 
-def test_a_mixed_encoder_learns_parsed_and_unparsed_sentences(tmp_path: Path) -> None:
+def test_a_mixed_encoder_learns_from_parsed_and_unparsed_sentences(tmp_path: Path) -> None:
     parsed = tiny.records()
     records = [*parsed, *(record.without_trees() for record in parsed)]
     found = learnt(tmp_path / "model", write_corpus(tmp_path, 2), "mixed", records=records)
@@ -95,7 +95,7 @@ def test_a_mixed_encoder_learns_parsed_and_unparsed_sentences(tmp_path: Path) ->
         ("pascal", "parent+gcn", 2),
     ],
 )
-def test_decoders_learn_their_pairs_and_trees_by_heart(system: str, target: str, prefixes: int, tmp_path: Path) -> None:
+def test_decoders_memorize_their_pairs_and_trees(system: str, target: str, prefixes: int, tmp_path: Path) -> None:
     found = learnt(tmp_path / "model", with_target_trees(write_corpus(tmp_path, 2)), system, target, prefixes)
     assert [each.tokens for each in found] == tiny.TARGETS
     if target in tiny.TREE_SYSTEMS:
@@ -103,7 +103,7 @@ def test_decoders_learn_their_pairs_and_trees_by_heart(system: str, target: str,
         assert [(each.heads, each.deprels) for each in found] == trees
 
 
-def test_a_resumed_run_draws_the_prefixes_of_an_uninterrupted_one(tmp_path: Path) -> None:
+def test_a_resumed_run_samples_the_same_prefixes(tmp_path: Path) -> None:
     data = with_target_trees(write_corpus(tmp_path, 4))
     config = replace(SHORT, validate_every=3, prefixes=2)
     whole = run(tmp_path / "whole", data, "sequence", config, target="gcn")
@@ -113,7 +113,7 @@ def test_a_resumed_run_draws_the_prefixes_of_an_uninterrupted_one(tmp_path: Path
     assert log_rows(whole) == log_rows(resumed)
 
 
-def test_what_samples_cost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_cost_of_sampling_prefixes_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, config = with_target_trees(write_corpus(tmp_path, 2)), replace(SHORT, updates=1, prefixes=2)
     run(tmp_path / "gcn", data, "sequence", config, target="gcn")
     assert "synmt train: each update learns from 2 tokens of each target, not from all\n" in capsys.readouterr().err
@@ -121,7 +121,7 @@ def test_what_samples_cost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "each update learns" not in capsys.readouterr().err
 
 
-def test_target_trees_without_a_string_are_counted_not_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_target_trees_without_a_string_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = with_target_trees(write_corpus(tmp_path, 2))
     lines = Path(str(data.target)).read_text().splitlines()
     lines[3] = '{"tokens": ["a", "b", "c", "d"], "heads": [3, 4, 0, 3], "deprels": ["x", "x", "root", "x"]}'
@@ -130,12 +130,13 @@ def test_target_trees_without_a_string_are_counted_not_lost(tmp_path: Path, caps
     run(tmp_path / "model", data, "sequence", replace(SHORT, updates=1), target="transitions")
     place = data.source
     said = capsys.readouterr().err
-    assert f"left out 1 pairs whose target tree has several roots ({place}:5, …)" in said
-    assert "the crossing arcs of 1 target trees" in said
+    assert f"left out 1 pair whose target tree has several roots ({place}:5, …)" in said
+    assert "the crossing arcs of 1 target tree are lifted" in said
 
 
-def test_all_spellings_of_a_target_train_the_same_model(tmp_path: Path) -> None:
-    """Records and the lines of `synmt transitions`; and for a decoder of words, records and text."""
+def test_all_formats_of_a_target_train_the_same_model(tmp_path: Path) -> None:
+    """A target can be given as records or as lines of `synmt transitions`; for a decoder of words, as records or
+    text."""
     data = write_corpus(tmp_path, 2)
     entries = [tiny.TARGET_SYSTEMS["parent"].entries(each, tiny.whole) for each in tiny.target_records() * 2]
     (tmp_path / "arcs").write_text("".join(f"{write_entries(each)}\n" for each in entries))
@@ -156,8 +157,8 @@ def test_the_same_seed_gives_the_same_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("interrupted_after", [3, 7])
-def test_a_resumed_run_ends_where_an_uninterrupted_one_does(interrupted_after: int, tmp_path: Path) -> None:
-    """Interrupted within an epoch, and at a checkpoint that is not the last update that was logged."""
+def test_a_resumed_run_equals_an_uninterrupted_one(interrupted_after: int, tmp_path: Path) -> None:
+    """The run is interrupted within an epoch, and at a checkpoint that is older than the last logged update."""
     data = write_corpus(tmp_path)
     config = replace(SHORT, validate_every=interrupted_after, epochs=4)
     whole = run(tmp_path / "whole", data, config=config)
@@ -170,14 +171,14 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(interrupted_after: i
     assert log_rows(whole) == log_rows(resumed)
 
 
-def test_the_log_says_what_was_seen(tmp_path: Path) -> None:
+def test_the_log_records_what_was_trained_on(tmp_path: Path) -> None:
     data = write_corpus(tmp_path)
     folder = run(tmp_path / "model", data, dev=data, config=replace(SHORT, epochs=2, report_every=1))
     header, *lines = (line.split("\t") for line in (folder.path / "log.tsv").read_text().splitlines())
     rows = [dict(zip(header, line, strict=True)) for line in lines]
     pairs = len(Path(data.source).read_text().splitlines())
     targets = [line.split() for line in Path(str(data.target)).read_text().splitlines()]
-    tokens = sum(len(folder.bpe.segment(word)) for words in targets for word in words) + pairs  # and the ends
+    tokens = sum(len(folder.bpe.segment(word)) for words in targets for word in words) + pairs  # an end per pair
     reports = [row for row in rows if row["loss"]]
     for epoch in (1, 2):
         last = next(row for row in reports if int(row["epoch"]) == epoch)
@@ -189,7 +190,7 @@ def test_the_log_says_what_was_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("clip", [0.0, 1e-3])
-def test_the_norm_is_that_of_the_whole_gradient(clip: float) -> None:
+def test_the_norm_covers_the_whole_gradient(clip: float) -> None:
     data, vocabulary = tiny.corpus("sequence")
     config = replace(SHORT, word_dropout=0.0, clip=clip)
     updater = Updater(tiny.model("sequence", vocabulary), data, config, Processes(0, 1, torch.device("cpu")))
@@ -198,7 +199,7 @@ def test_the_norm_is_that_of_the_whole_gradient(clip: float) -> None:
     assert left == pytest.approx(clip or float(norm), rel=1e-3) and float(norm) > 1e-2
 
 
-def test_accumulated_batches_give_the_gradient_of_one(tmp_path: Path) -> None:
+def test_accumulated_batches_have_the_gradient_of_one_batch(tmp_path: Path) -> None:
     """Without dropout, an update of four batches equals one of the four together up to rounding."""
     from synmt.model.translation import TranslationModel
     from tests import tiny
@@ -215,9 +216,9 @@ def test_accumulated_batches_give_the_gradient_of_one(tmp_path: Path) -> None:
         torch.testing.assert_close(apart, together, atol=1e-6, rtol=1e-4)
 
 
-def test_two_processes_give_the_model_of_one(tmp_path: Path) -> None:
-    """torchrun with two processes for half of the run, and one that goes on alone and accumulates two batches,
-    against one process that does so from the beginning. Their dropout is the same, too."""
+def test_two_processes_train_the_same_model_as_one(tmp_path: Path) -> None:
+    """torchrun trains with two processes for half of the run; then one process continues alone and accumulates two
+    batches. This equals a run in which one process accumulates two batches from the start, including dropout."""
     data = write_corpus(tmp_path, copies=3)
     arguments = (
         f"train --model mask --preset small --source {data.source} --target {data.target} --tokenizer none"
@@ -240,8 +241,8 @@ def test_two_processes_give_the_model_of_one(tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Late(Processes):
-    """The second of two processes, which looks at the folder when the first has begun to train: what that one found
-    there was nothing."""
+    """The second of two processes, which looks at the folder after the first has begun to train. The first found an
+    empty folder."""
 
     def from_first(self, value: float) -> float:
         return 0.0
@@ -259,7 +260,7 @@ class Late(Processes):
         return [own, own]
 
 
-def test_a_process_that_is_late_begins_with_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_process_starts_with_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = write_corpus(tmp_path)
     folder = run(tmp_path / "model", data)
     updates: list[int] = []
@@ -268,7 +269,8 @@ def test_a_process_that_is_late_begins_with_the_first(tmp_path: Path, monkeypatc
         updates.append(step.number)
         return torch.ones(()), 1, torch.ones(())
 
-    monkeypatch.setattr("synmt.training.run.check_new", lambda path, resume: None)  # it looked before the first wrote
+    # the check comes before the first process has written anything
+    monkeypatch.setattr("synmt.training.run.check_new", lambda path, resume: None)
     monkeypatch.setattr(
         "synmt.training.run.joined_processes", lambda name: nullcontext(Late(1, 2, torch.device("cpu")))
     )
@@ -278,13 +280,13 @@ def test_a_process_that_is_late_begins_with_the_first(tmp_path: Path, monkeypatc
 
 
 class Stopped(Late):
-    """The first of two processes, the other of which a signal stops in each validation."""
+    """The first of two processes; a signal stops the other one in each validation."""
 
     def gathered(self, own: T) -> "list[T | None]":  # type: ignore[override]
         return [own, None]
 
 
-def test_a_signal_to_one_process_stops_the_validation_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_to_one_process_stops_all_in_validation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     processes = Stopped(0, 2, torch.device("cpu"))
     monkeypatch.setattr("synmt.training.run.joined_processes", lambda name: nullcontext(processes))
     with pytest.raises(Interrupted, match="stopped in the validation after update 3; --resume"):
@@ -292,8 +294,8 @@ def test_a_signal_to_one_process_stops_the_validation_of_all(tmp_path: Path, mon
     assert [path.name for path in checkpoints(tmp_path / "model" / CHECKPOINTS)] == ["update-3.safetensors"]
 
 
-def test_what_is_wrong_with_a_batch_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a thread builds it, too, which ends with the run."""
+def test_errors_in_batches_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This holds even if a thread builds the batch; the thread ends with the run."""
     build, built = Corpus.batch, list[None]()
 
     def batch(self: Corpus, *arguments: Any) -> Any:
@@ -309,10 +311,11 @@ def test_what_is_wrong_with_a_batch_is_said(tmp_path: Path, monkeypatch: pytest.
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("ThreadPoolExecutor")]
 
 
-def test_each_batch_is_read_once_an_epoch_whatever_the_number_of_processes(
+def test_batches_are_read_once_per_epoch_for_any_number_of_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that goes on with other processes × accumulated batches goes on in the data where it was."""
+    """A run that is resumed with another number of processes × accumulated batches continues at the same place in the
+    data."""
     data = write_corpus(tmp_path)
     read: list[list[int]] = []
 
@@ -333,7 +336,7 @@ def test_each_batch_is_read_once_an_epoch_whatever_the_number_of_processes(
     assert sorted(index for batch in read for index in batch) == sorted([*range(32), *range(32)])
 
 
-def test_a_run_is_not_overwritten_and_not_resumed_by_mistake(tmp_path: Path) -> None:
+def test_runs_are_not_overwritten_or_resumed_by_mistake(tmp_path: Path) -> None:
     data = write_corpus(tmp_path)
     with pytest.raises(BadInput, match="no run to resume"):
         run(tmp_path / "model", data, resume=True)
@@ -347,9 +350,7 @@ def test_a_run_is_not_overwritten_and_not_resumed_by_mistake(tmp_path: Path) -> 
         run(tmp_path / "model", data, resume=True)
 
 
-def test_a_run_whose_batches_would_come_in_another_order_is_not_resumed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_with_another_order_of_batches_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = write_corpus(tmp_path)
     run(tmp_path / "model", data, config=replace(SHORT, updates=1))
     monkeypatch.setattr("synmt.data.batches.order_by_lengths", lambda source, _: np.arange(len(source)))
@@ -365,18 +366,18 @@ def test_pairs_of_different_lengths_are_refused(tmp_path: Path) -> None:
         run(tmp_path / "model", data)
 
 
-def test_empty_sides_are_counted_not_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_empty_sides_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write_corpus(tmp_path)
     lines = Path(str(data.target)).read_text().splitlines()
     lines[2] = ""
     Path(str(data.target)).write_text("\n".join(lines) + "\n")
     folder = run(tmp_path / "model", data)
     assert folder.training["pairs"] == 31
-    assert "left out 1 pairs with an empty side" in capsys.readouterr().err
+    assert "left out 1 pair with an empty side" in capsys.readouterr().err
 
 
-def test_a_table_has_pairs_as_the_aligners_read_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An empty line is a pair without words, and `|||` parts columns as a tab does."""
+def test_a_table_is_read_like_the_input_of_aligners(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty line is a pair without words, and `|||` separates columns like a tab."""
     table = tmp_path / "pairs.tsv"
     table.write_text("a b\tx y\n\nb a ||| y x\n" * 4)
     folder = run(tmp_path / "model", PairFiles(str(table)), "sequence", config=replace(SHORT, updates=1))
@@ -391,7 +392,7 @@ def test_nothing_to_train_on(tmp_path: Path) -> None:
         run(tmp_path / "model", PairFiles(str(tmp_path / "empty.en"), str(tmp_path / "empty.de")))
 
 
-def test_a_source_that_is_no_record_is_named(tmp_path: Path) -> None:
+def test_sources_that_are_not_records_are_reported(tmp_path: Path) -> None:
     data = write_corpus(tmp_path)
     lines = Path(data.source).read_text().splitlines()
     lines[4] = lines[4][:-9]

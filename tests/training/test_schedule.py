@@ -9,7 +9,7 @@ def rates(schedule: Literal["constant", "inverse-sqrt", "cosine"], updates: list
     return [learning_rate(update, 1.0, 4, schedule, 12) for update in updates]
 
 
-def test_all_warm_up_alike() -> None:
+def test_all_schedules_warm_up_alike() -> None:
     for schedule in ("constant", "inverse-sqrt", "cosine"):
         assert rates(schedule, [1, 2, 3, 4]) == [0.25, 0.5, 0.75, 1.0]
 

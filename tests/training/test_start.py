@@ -47,7 +47,7 @@ def learnt(folder: Path, data: PairFiles) -> Folder:
 
 
 def other_data(folder: Path, data: PairFiles) -> PairFiles:
-    """The same sources, each with the translation of the next."""
+    """Return pairs of the same sources, each with the translation of the next source."""
     path = folder / "other.de"
     targets = Path(str(data.target)).read_text().splitlines()
     path.write_text("".join(f"{line}\n" for line in [*targets[1:4], targets[0]] * (len(targets) // 4)))
@@ -65,7 +65,7 @@ def translations(folder: Folder) -> list[str]:
     return [best.text for best, *_ in translator.translate(sources)]
 
 
-def test_a_validation_comes_before_the_first_update(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
+def test_validation_comes_before_the_first_update(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
     begun = run(tmp_path / "begun", data, config=replace(LEARNING, updates=1), start=learnt)
     assert rows(begun)[0]["update"] == "0"
     assert rows(begun)[0]["valid_loss"] == min(
@@ -76,14 +76,14 @@ def test_a_validation_comes_before_the_first_update(learnt: Folder, data: PairFi
     assert begun.config == learnt.config
 
 
-def test_what_gets_worse_leaves_the_model_as_it_was(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
+def test_a_model_that_gets_worse_is_left_unchanged(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
     worse = replace(LEARNING, updates=4, validate_every=2, learning_rate=1.0, warmup=0)
     begun = run(tmp_path / "begun", data, config=worse, start=learnt)
     before, after = load_file(learnt.parameters), load_file(begun.parameters)
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
-def test_other_data_is_learnt(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
+def test_other_data_is_learned(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
     other = other_data(tmp_path, data)
     begun = run(tmp_path / "begun", other, config=LEARNING, start=learnt)
     assert translations(learnt) == [" ".join(words) for words in tiny.TARGETS]
@@ -91,7 +91,7 @@ def test_other_data_is_learnt(learnt: Folder, data: PairFiles, tmp_path: Path) -
     assert begun.training["init"] == learnt.checksum()
 
 
-def test_a_resumed_run_ends_where_an_uninterrupted_one_does(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
+def test_a_resumed_run_equals_an_uninterrupted_one(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
     """This includes a run that was stopped before the first checkpoint."""
     other = other_data(tmp_path, data)
     config = replace(SHORT, validate_every=4)
@@ -112,10 +112,10 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(learnt: Folder, data
         run(part.path, other, config=config, resume=True, start=whole)
 
 
-def test_words_that_the_model_does_not_know_are_counted(
+def test_unknown_words_are_counted(
     learnt: Folder, data: PairFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """жжж is three subwords that no pair of the first training has; 3 of 12 words, or of as many tokens and an end."""
+    """жжж has three subwords, none of which occurs in the first training data."""
     other = tmp_path / "other.de"
     other.write_text("жжж\n" + Path(str(data.target)).read_text().partition("\n")[2])
     run(tmp_path / "begun", PairFiles(data.source, str(other)), config=replace(SHORT, updates=1), start=learnt)
@@ -140,18 +140,18 @@ PASCAL = ModelConfig(source_side({"pascal": {"heads": 1}}), SEQUENCE, ("en", "de
         ({"pascal-heads": 3}, ""),
     ],
 )
-def test_what_the_model_has_decided_is_refused(given: Mapping[str, Any], cause: str) -> None:
+def test_settings_fixed_by_the_model_are_refused(given: Mapping[str, Any], cause: str) -> None:
     options = [each.option for each in command.params if isinstance(each, SectionOption)]
     with pytest.raises(WrongUsage, match=cause) if cause else nullcontext():
         check_used({"init": PASCAL, **given}, options, scope_of(given, PASCAL))
 
 
-def test_ideas_of_the_model_must_fit_its_network() -> None:
+def test_ideas_must_fit_the_network() -> None:
     with pytest.raises(ValueError, match="pascal takes 3 heads"):
         model_and_training_of(PASCAL, Preset(), {"pascal_heads": 3})
 
 
-def test_what_may_differ() -> None:
+def test_settings_that_may_differ() -> None:
     given = {"dropout": 0.5, "pascal_dropout": 0.25, "target_language": "nl", "epochs": 3, "seed": 7}
     model, training = model_and_training_of(PASCAL, Preset({"patience": 2, "width": 99}), given)
     assert model.network == replace(tiny.CONFIG, dropout=0.5)
@@ -160,7 +160,7 @@ def test_what_may_differ() -> None:
     assert (training.epochs, training.seed, training.patience) == (3, 7, 2)
 
 
-def test_the_mean_of_models_is_that_of_their_parameters(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
+def test_averaging_models_averages_their_parameters(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
     other = run(tmp_path / "other", data, config=replace(SHORT, seed=4, select="loss"), start=learnt)
     third = run(tmp_path / "third", data, config=replace(SHORT, seed=5, learning_rate=0.1), start=learnt)
     notes = Notes("average")
@@ -178,13 +178,13 @@ def test_the_mean_of_models_is_that_of_their_parameters(learnt: Folder, data: Pa
         run(mean.path, data, resume=True, network=tiny.CONFIG)
 
 
-def test_the_mean_of_a_model_alone_is_that_model(learnt: Folder, tmp_path: Path) -> None:
+def test_the_average_of_a_model_is_that_model(learnt: Folder, tmp_path: Path) -> None:
     average([learnt.path, learnt.path, learnt.path], tmp_path / "mean", Notes("average"))
     before, after = load_file(learnt.parameters), load_file(tmp_path / "mean" / "model.safetensors")
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
-def test_models_that_have_nothing_in_common_are_told_apart(
+def test_unrelated_models_are_reported(
     learnt: Folder, data: PairFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stranger = run(tmp_path / "stranger", data, config=replace(SHORT, seed=9, updates=1), network=tiny.CONFIG)

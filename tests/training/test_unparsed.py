@@ -1,4 +1,4 @@
-"""Training on sentences of which some have no parse, or are read as if they had none."""
+"""Training on sentences some of which have no parse, or are read without their parse."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -46,13 +46,13 @@ def translated(folder: ModelFolder, without: bool) -> list[list[str]]:
     return [best.tokens for best, *_ in translator.translate(map(translator.features, records))]
 
 
-def test_with_tree_dropout_a_model_translates_with_and_without_trees(tmp_path: Path) -> None:
+def test_with_tree_dropout_a_model_works_with_and_without_trees(tmp_path: Path) -> None:
     config = replace(LEARNING, tree_dropout=0.5, updates=200, validate_every=200)
     folder = run(tmp_path / "model", write_corpus(tmp_path, 2), "mask+pascal", config, network=tiny.CONFIG)
     assert translated(folder, without=False) == translated(folder, without=True) == tiny.TARGETS
 
 
-def test_a_resumed_run_drops_the_trees_of_an_uninterrupted_one(tmp_path: Path) -> None:
+def test_a_resumed_run_drops_the_same_trees(tmp_path: Path) -> None:
     data = without_trees(write_corpus(tmp_path), every=4)
     config = replace(SHORT, validate_every=3, tree_dropout=0.4)
     whole = run(tmp_path / "whole", data, "mask+lisa", config)

@@ -28,11 +28,12 @@ from tests.training.runs import OnTheDevice
 CPU = torch.device("cpu")
 aten = torch.ops.aten
 WAITING = {aten._local_scalar_dense, aten.nonzero, aten.masked_select, aten._unique2, aten.equal, aten.is_nonzero}
-INDEXING = {aten.index, aten.index_put, aten.index_put_, aten._index_put_impl_}  # by truth values, it counts them
+# With boolean indices, they count the true values.
+INDEXING = {aten.index, aten.index_put, aten.index_put_, aten._index_put_impl_}
 
 
 class Waits(TorchDispatchMode):
-    """Counts the operations whose results, or their sizes, a host would wait for."""
+    """Counts the operations that make the host wait for their results or sizes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,7 +47,7 @@ class Waits(TorchDispatchMode):
         return function(*args, **(kwargs or {}))
 
     def counting(self, name: str) -> Callable[..., Any]:
-        """Return the method of tensors of this name, which is counted."""
+        """Return the tensor method of this name, with calls counted."""
         method = getattr(torch.Tensor, name)
 
         def counted(*args: Any, **kwargs: Any) -> Any:
@@ -60,7 +61,7 @@ class Waits(TorchDispatchMode):
     ("system", "target"),
     [(system, "sequence") for system in tiny.SYSTEMS] + [("sequence", target) for target in tiny.TARGET_SYSTEMS],
 )
-def test_no_one_waits_for_the_device(system: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_host_never_waits_for_the_device(system: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """This holds for a whole update, from the batch to the new parameters."""
     corpus, vocabulary = tiny.corpus(system, target)
     batch = OnTheDevice(corpus.batch([0, 1, 2, 3], CPU))
@@ -69,7 +70,7 @@ def test_no_one_waits_for_the_device(system: str, target: str, monkeypatch: pyte
     before = model.network.embedding.detach().clone()
     step = updater.step([[0]], 1)
     with Waits() as waits:
-        for name in ("tolist", "numpy", "cpu"):  # of which a mode is not told
+        for name in ("tolist", "numpy", "cpu"):  # methods that do not notify modes
             monkeypatch.setattr(torch.Tensor, name, waits.counting(name))
         updater(step, 1e-3)
     assert not torch.equal(model.network.embedding, before)
@@ -86,9 +87,9 @@ def test_no_one_waits_for_the_device(system: str, target: str, monkeypatch: pyte
         ("sequence", "compose"),
     ],
 )
-def test_more_sentences_are_no_more_operations(system: str, target: str) -> None:
-    """An update of four has the products of matrices that one of a single sentence has, and few operations more: what
-    is computed for padding. Nothing is done sentence by sentence, or copied."""
+def test_more_sentences_need_no_more_operations(system: str, target: str) -> None:
+    """An update on four sentences has as many matrix products as an update on one sentence, and only a few other
+    operations more, for padding. Nothing is computed or copied sentence by sentence."""
 
     def counted(rows: list[int]) -> Counter[str]:
         corpus, vocabulary = tiny.corpus(system, target)
@@ -107,8 +108,9 @@ def test_more_sentences_are_no_more_operations(system: str, target: str) -> None
     assert four.total() <= 1.05 * one.total()
 
 
-def test_updates_are_made_ahead_in_order() -> None:
-    """One ahead of the one in use; an error comes after all before it, and no thread stays behind."""
+def test_updates_are_prepared_ahead_in_order() -> None:
+    """One update is prepared ahead of the current one. An error comes after all earlier updates, and no thread is left
+    behind."""
     made: list[int] = []
 
     def items() -> Iterator[int]:
@@ -131,8 +133,8 @@ def test_updates_are_made_ahead_in_order() -> None:
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("ThreadPoolExecutor")]
 
 
-def test_an_update_is_that_of_adam_by_itself() -> None:
-    """Of the gradient for each token, cut to the norm that it may have; what took no part has a gradient of zeros."""
+def test_updates_equal_those_of_plain_adam() -> None:
+    """It uses the gradient per token, clipped to the maximal norm; unused parameters have a gradient of zeros."""
     corpus, vocabulary = tiny.corpus("sequence")
     config = TrainingConfig(word_dropout=0.0, clip=0.1)
 

@@ -20,25 +20,23 @@ from tests.training.runs import SHORT, run, with_target_trees, write_corpus
 
 CPU = torch.device("cpu")
 MONKEY = "\u7334\u5b50\u5728\u6811\u4e0a\u5403\u9999\u8549\u548c\u82f9\u679c"
-NEARLY = MONKEY[:-1] + "\u6811"  # another last character, and so no word between spaces in common
+NEARLY = MONKEY[:-1] + "\u6811"  # another last character, so as text split at spaces, no word is the same
 
 
 @pytest.mark.parametrize(("language", "least", "most"), [("de", 0, 0), ("ja", 80, 99), ("zh", 80, 99), ("th", 80, 99)])
-def test_bleu_finds_what_is_common_without_spaces(language: str, least: float, most: float) -> None:
+def test_bleu_works_without_spaces(language: str, least: float, most: float) -> None:
     assert least <= score_of_text("bleu", language, [NEARLY], [MONKEY]) <= most
     assert score_of_text("bleu", language, [MONKEY], [MONKEY]) == pytest.approx(100) or language == "de"
 
 
-def test_chrf_is_a_score_too() -> None:
+def test_chrf_works() -> None:
     assert score_of_text("chrf", "de", [MONKEY], [MONKEY]) == pytest.approx(100)
     assert 50 < score_of_text("chrf", "de", [NEARLY], [MONKEY]) < 100
 
 
 @pytest.mark.parametrize("select", ["loss", "bleu"])
-def test_a_validation_has_the_precision_of_its_training(
-    select: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In the loss, which differs a little between models that are the same; and in the search."""
+def test_validation_has_the_precision_of_training(select: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This holds for the loss, which differs slightly between precisions for the same model, and for the search."""
     from synmt.search import translation
 
     data, losses, seen = write_corpus(tmp_path), [], list[bool]()
@@ -62,7 +60,7 @@ def test_a_validation_has_the_precision_of_its_training(
     "target", ["sequence", "bitran", "transitions", "compose", "tags", "parent, split arcs", "gcn"]
 )
 @torch.inference_mode()
-def test_the_losses_of_words_and_of_arcs(target: str, tmp_path: Path) -> None:
+def test_losses_of_words_and_arcs(target: str, tmp_path: Path) -> None:
     """The test computes each token in turn. An end of sentence counts as a word, each half of an arc as an arc."""
     folder = write_model(tmp_path / "model", "sequence", target)
     corpus, vocabulary = tiny.corpus("sequence", target)
@@ -83,7 +81,7 @@ def test_the_losses_of_words_and_of_arcs(target: str, tmp_path: Path) -> None:
     assert scores.losses == pytest.approx(means, rel=1e-5)
 
 
-def test_the_log_has_them(tmp_path: Path) -> None:
+def test_the_log_contains_them(tmp_path: Path) -> None:
     data = with_target_trees(write_corpus(tmp_path, 2))
     folder = run(tmp_path / "model", data, "sequence", replace(SHORT, updates=2), target="transitions")
     points = read_curves(folder.path).points
@@ -92,7 +90,8 @@ def test_the_log_has_them(tmp_path: Path) -> None:
 
 @torch.inference_mode()
 def test_several_processes_give_the_scores_of_one(tmp_path: Path) -> None:
-    """To the last bit: losses of words and arcs, the accuracies of an idea, and the score of translations."""
+    """The losses of words and arcs, the accuracies of an idea, and the score of translations are the same bit by
+    bit."""
     folder = write_model(tmp_path / "model", "lisa", "transitions")
     corpus, line = tiny.corpus("lisa", "transitions")[0], Line("", "pairs", 1)
     pairs = [SentencePair(*both, (line, line)) for both in zip(tiny.records(), tiny.target_records()[:4], strict=True)]
@@ -110,8 +109,8 @@ def test_several_processes_give_the_scores_of_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["bitran", "parent"])
-def test_a_validation_draws_nothing(target: str, tmp_path: Path) -> None:
-    """Not of targets either that have more prefixes than are computed at a time: the same model has the same loss."""
+def test_validation_uses_no_random_numbers(target: str, tmp_path: Path) -> None:
+    """The same model always has the same loss, even if targets have more prefixes than are computed at a time."""
     data = with_target_trees(write_corpus(tmp_path, 2))
     still = replace(SHORT, learning_rate=0.0, updates=2, validate_every=1, word_dropout=0.0)
     losses = [

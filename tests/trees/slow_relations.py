@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 
 def slow_relations(parents: Sequence[int]) -> list[list[int]]:
-    """The index in RELATIONS of what key k is to query q, at [q][k]. Cubic in the depth and length of a tree."""
+    """Return, at [q][k], the index in RELATIONS of the relation of key k to query q. Takes cubic time in the depth and
+    length of a tree."""
     nodes = range(len(parents))
     return [[relation(parents, query, key) for key in nodes] for query in nodes]
 
@@ -26,7 +27,7 @@ def relation(parents: Sequence[int], query: int, key: int) -> int:
 
 
 def ancestors(parents: Sequence[int], node: int) -> list[int]:
-    """All nodes above, nearest first."""
+    """Return all nodes above a node, nearest first."""
     path = []
     while parents[node] >= 0:
         node = parents[node]

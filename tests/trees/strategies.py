@@ -6,12 +6,12 @@ from synmt.trees.constituency import ESCAPES, Tree
 from synmt.trees.formats import written
 from synmt.trees.record import ParseRecord
 
-# What bracket strings can carry: no white space that ends a token, no parenthesis in a label.
+# Bracket strings cannot hold white space in tokens, or parentheses in labels.
 LABELS = st.sampled_from(["S", "NP", "VP", "NP-SBJ", "PRP$", ".", "-LRB-", "``"])
 _CHARACTERS = st.characters(blacklist_categories=["Cs", "Cc"], blacklist_characters=" ()[]{}") | st.sampled_from(
     "()[]{}"
 )
-# A word that is written like an escape is read as the bracket itself, in all treebanks.
+# As in all treebanks, a word that looks like an escape is read as the bracket itself.
 WORDS = st.text(_CHARACTERS, min_size=1, max_size=6).filter(
     lambda word: not any(escape in word for escape in ESCAPES.values())
 ) | st.sampled_from(["(", ")", "()", "a(b", "NP", ".", ")"])
@@ -19,7 +19,7 @@ WORDS = st.text(_CHARACTERS, min_size=1, max_size=6).filter(
 
 @st.composite
 def parents(draw: st.DrawFn, max_nodes: int = 30) -> list[int]:
-    """The parents of a random tree in preorder: each node hangs on the path from the root to the node before it."""
+    """Draw the parents of a random tree in preorder: each parent is on the path from the root to the previous node."""
     path, chosen = [0], [-1]
     for node in range(1, draw(st.integers(1, max_nodes))):
         depth = draw(st.integers(0, len(path) - 1))
@@ -30,7 +30,7 @@ def parents(draw: st.DrawFn, max_nodes: int = 30) -> list[int]:
 
 @st.composite
 def trees(draw: st.DrawFn, max_nodes: int = 30, words: st.SearchStrategy[str] = WORDS) -> Tree:
-    """Random trees of at least a label and a word."""
+    """Draw a random tree of at least one label and one word."""
     shape = [-1, *(parent + 1 for parent in draw(parents(max_nodes)))]
     leaves = Tree([""] * len(shape), shape).is_leaf()
     return Tree([draw(words if leaf else LABELS) for leaf in leaves], shape)
@@ -38,7 +38,7 @@ def trees(draw: st.DrawFn, max_nodes: int = 30, words: st.SearchStrategy[str] = 
 
 @st.composite
 def projective_heads(draw: st.DrawFn, max_words: int = 8) -> list[int]:
-    """Heads of n words that form a projective tree: one in preorder, each node set among its children."""
+    """Draw the heads of a projective tree: a tree in preorder, with each node then placed among its children."""
     above = draw(parents(max_words))
     dependents: list[list[int]] = [[] for _ in above]
     for node, parent in enumerate(above[1:], 1):
@@ -60,7 +60,7 @@ def projective_heads(draw: st.DrawFn, max_words: int = 8) -> list[int]:
 
 @st.composite
 def dependency_records(draw: st.DrawFn) -> ParseRecord:
-    """Records of n tokens with heads that form a tree."""
+    """Draw a record of n tokens whose heads form a tree."""
     n = draw(st.integers(1, 8))
     some_feats = st.lists(st.sampled_from(["_", "A=B", "A=B|C=D,E"]), min_size=n, max_size=n)
     order = draw(st.permutations(range(1, n + 1)))

@@ -23,10 +23,8 @@ UD = Path(__file__).parents[2] / ".." / "shared" / "data" / "ud"
 
 
 def block(*rows: str, text: str = "") -> str:
-    """A sentence block of rows `id form upos head deprel misc`, divided by spaces; `~` is a space in a form.
-
-    `upos` may be `upos/feats`.
-    """
+    """Return a sentence block from rows `id form upos head deprel misc` with columns separated by spaces. In a form,
+    `~` stands for a space; `upos` may be `upos/feats`."""
     lines = [f"# text = {text}"] if text else []
     for row in rows:
         number, form, upos, head, deprel, misc = row.split(" ")
@@ -56,7 +54,7 @@ def test_a_sentence() -> None:
     )
 
 
-def test_a_multiword_token_that_divides_the_text_stays_divided() -> None:
+def test_a_multiword_token_spelled_by_its_words_stays_split() -> None:
     record = read_conllu(
         block(
             "1 I PRON 4 nsubj _",
@@ -71,7 +69,7 @@ def test_a_multiword_token_that_divides_the_text_stays_divided() -> None:
     assert record.heads == [4, 4, 4, 0]
 
 
-def test_a_multiword_token_that_does_not_becomes_one() -> None:
+def test_other_multiword_tokens_become_one_token() -> None:
     record = read_conllu(
         block(
             "1 Er PRON 2 nsubj _",
@@ -90,14 +88,14 @@ def test_a_multiword_token_that_does_not_becomes_one() -> None:
     assert written(record) == record.text == "Er geht zum Haus."
 
 
-def test_a_merged_token_hangs_where_its_highest_word_does() -> None:
+def test_a_merged_token_attaches_where_its_highest_word_does() -> None:
     record = read_conllu(block("1-2 am _ _ _ _", "1 an ADP 3 case _", "2 dem NOUN 0 root _", "3 Tor NOUN 2 nmod _"))
     assert record.tokens == ["am", "Tor"]
     assert record.heads == [0, 1]
     assert record.deprels == ["root", "nmod"]
 
 
-def test_features_and_the_name_of_the_sentence_are_kept() -> None:
+def test_features_and_sentence_names_are_preserved() -> None:
     rows = block("1 sich PRON/Case=Acc|Reflex=Yes 2 obj _", "2 an~dem ADP 0 root _", text="sich an dem")
     record = read_conllu(f"# sent_id = dev-s 1\n{rows}")
     assert record.sent_id == "dev-s 1"
@@ -114,7 +112,7 @@ def test_empty_nodes_and_comments_are_left_out() -> None:
     assert read_conllu("# sent_id = 1") == ParseRecord()
 
 
-def test_white_space_inside_a_form_divides_it() -> None:
+def test_white_space_in_a_form_splits_it() -> None:
     record = read_conllu(block("1 etwa ADV 2 advmod _", "2 10~000 NUM 3 nummod _", "3 Mark NOUN 0 root _"))
     assert record.tokens == ["etwa", "10", "000", "Mark"]
     assert record.heads == [2, 4, 2, 0]
@@ -142,12 +140,12 @@ def test_unknown_columns_stay_unknown() -> None:
         (FATHER.replace("\t4\tcop", "\t0\tcop"), 1, "both roots"),
         ("# text = He is.\n" + FATHER, 1, "do not spell the text"),
         (FATHER.replace("father", ""), 4, "empty form"),
-        (block("1-3 ab _ _ _ _", "1 a X 0 root _"), 1, "multiword token 1-3 of 1 words"),
+        (block("1-3 ab _ _ _ _", "1 a X 0 root _"), 1, "multiword token 1-3 of 1 word"),
         (block("2-3 ab _ _ _ _", "1 a X 0 root _"), 1, "multiword token 2-3 before word 1"),
         (block("1-b ab _ _ _ _", "1 a X 0 root _"), 1, "invalid literal"),
     ],
 )
-def test_a_bad_block_is_named_by_its_row(text: str, row: int, cause: str) -> None:
+def test_errors_name_the_row_of_a_bad_block(text: str, row: int, cause: str) -> None:
     with pytest.raises((DependencyError, RecordError), match=cause) as caught:
         read_conllu(text)
     assert getattr(caught.value, "row", 1) == row
@@ -167,7 +165,7 @@ def test_blocks_end_at_empty_lines_and_files() -> None:
 
 
 @given(record=dependency_records())
-def test_writing_and_reading_gives_the_record_back(record: ParseRecord) -> None:
+def test_records_survive_writing_and_reading(record: ParseRecord) -> None:
     assert read_conllu(write_conllu(record)) == record
 
 
@@ -191,8 +189,8 @@ WORDS = st.lists(
     comments=st.lists(st.sampled_from(["# newdoc id = 1", "# x", "# text_en = a"]), max_size=3),
     data=st.data(),
 )
-def test_a_block_comes_back_whole(words: list[tuple[str, ...]], comments: list[str], data: st.DataObject) -> None:
-    """Through JSON, too; without the block, all columns of words but two come back."""
+def test_a_block_survives_unchanged(words: list[tuple[str, ...]], comments: list[str], data: st.DataObject) -> None:
+    """It also survives JSON. Without the block, all columns of words except two come back."""
     given, expected = [*comments], []
     for number, (form, lemma, upos, xpos, feats, deps, misc) in enumerate(words, 1):
         head, deprel = (0, "root") if number == 1 else (1, "dep")
@@ -211,7 +209,7 @@ def test_a_block_comes_back_whole(words: list[tuple[str, ...]], comments: list[s
     assert conllu_of_record(record) == f"{text}\n"
 
 
-def test_a_record_that_was_changed_is_written_as_it_is() -> None:
+def test_a_changed_record_is_written_with_its_changes() -> None:
     comments = "# newpar\n# sent_id = 1\n# text = a b\n"
     text = f"{comments}1\ta\t_\t_\t_\t_\t0\troot\t_\tX=Y\n2\tb\t_\t_\t_\t_\t1\tdep\t_\t_"
     record = read_whole_conllu(text)
@@ -230,7 +228,7 @@ def test_a_record_that_was_changed_is_written_as_it_is() -> None:
         ("1" + "\t_" * 13, "expected 10 columns, found 14: ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"),
     ],
 )
-def test_what_a_row_of_another_format_lacks_is_said(row: str, cause: str) -> None:
+def test_missing_columns_of_other_formats_are_named(row: str, cause: str) -> None:
     with pytest.raises(DependencyError, match=f"^{cause}$"):
         read_conllu(row)
 
@@ -256,7 +254,7 @@ def test_depths_count_the_arcs_above(record: ParseRecord) -> None:
 
 
 @given(heads=st.lists(st.integers(-1, 6), min_size=1, max_size=6))
-def test_heads_are_checked_against_following_them(heads: list[int]) -> None:
+def test_heads_are_checked_like_following_them_to_the_root(heads: list[int]) -> None:
     def reaches_the_root(word: int) -> bool:
         for _ in range(len(heads) + 1):
             if word == 0:
@@ -273,7 +271,7 @@ def test_heads_are_checked_against_following_them(heads: list[int]) -> None:
             check_heads(heads)
 
 
-def test_each_sentence_has_a_tree_of_its_own() -> None:
+def test_each_sentence_has_its_own_tree() -> None:
     check_heads([2, 0, 0], [2, 1])
     with pytest.raises(RecordError, match="head 3 of word 1 is outside"):
         check_heads([3, 0, 0], [2, 1])
@@ -329,10 +327,8 @@ RICH = """# newdoc id = d1
         ("deprels", 7, ["dep"] * 6),
     ],
 )
-def test_a_column_that_has_changed_leaves_the_rest_of_a_block_as_it_was(
-    name: str, column: int, values: list[object]
-) -> None:
-    """Comments, multiword tokens, empty nodes, DEPS and MISC too."""
+def test_changing_a_column_leaves_the_rest_of_a_block_unchanged(name: str, column: int, values: list[object]) -> None:
+    """Comments, multiword tokens, empty nodes, DEPS and MISC also stay unchanged."""
     record = read_whole_conllu(RICH)
     assert conllu_of_record(record) == f"{RICH}\n"
     rows = [line.split("\t") for line in RICH.split("\n")]
@@ -360,10 +356,12 @@ ZUM = """# sent_id = zum-1
 
 
 @given(data=st.data())
-def test_new_trees_over_merged_and_divided_words_are_trees_over_the_words_of_the_block(data: st.DataObject) -> None:
-    """The units er geht zum Arzt im 16_500 Haus . keep their arcs, and words all columns but those of the tree."""
+def test_new_trees_over_merged_and_split_words_fit_the_words_of_the_block(data: st.DataObject) -> None:
+    """The units er geht zum Arzt im 16_500 Haus . keep their arcs, and words keep all columns except those of the
+    tree."""
     record = read_whole_conllu(ZUM)
-    unit_of, top = [1, 2, 3, 4, 5, 6, 6, 7, 8], [1, 2, 3, 5, 6, 8, 9, 10]  # of a token; word of the block for a unit
+    # the unit of each token, and the word of the block for each unit
+    unit_of, top = [1, 2, 3, 4, 5, 6, 6, 7, 8], [1, 2, 3, 5, 6, 8, 9, 10]
     first, *others = data.draw(st.permutations(range(1, len(unit_of) + 1)))
     heads = [0] * len(unit_of)
     for place, token in enumerate(others):
@@ -380,13 +378,13 @@ def test_new_trees_over_merged_and_divided_words_are_trees_over_the_words_of_the
     assert new[4] == (new[3][0] or 3, "det") and new[7] == (6, "fixed")
 
 
-def test_parts_of_a_merged_token_without_a_head_have_none() -> None:
+def test_parts_of_a_merged_token_without_a_head_have_no_heads() -> None:
     record = replace(read_whole_conllu(ZUM), heads=[UNATTACHED] * 9, deprels=["_"] * 9)
     rows = [line.split("\t") for line in conllu_of_record(record).split("\n") if line[:1].isdigit()]
     assert {tuple(row[6:8]) for row in rows if row[0] != "7"} == {("_", "_")} and rows[8][6:8] == ["6", "fixed"]
 
 
-def test_other_words_than_those_of_a_block_leave_its_comments() -> None:
+def test_a_block_with_other_words_keeps_only_its_comments() -> None:
     record = replace(read_whole_conllu(RICH), tokens=["You", "do", "n't", "see", "it", "."], text="You don't see it.")
     assert conllu_of_record(record).startswith("# newdoc id = d1\n# sent_id = d1-1\n# text = You don't see it.\n1\tYou")
     assert "2-3" not in conllu_of_record(record)

@@ -1,4 +1,4 @@
-"""Trees with crossing arcs: the paper's example worked by hand, and laws on trees of any shape."""
+"""Trees with crossing arcs: the paper's example worked by hand, and laws for trees of any shape."""
 
 from itertools import product
 
@@ -13,7 +13,7 @@ from synmt.trees.transitions import read_transitions, transitions_of_record
 from tests.trees.test_transitions import is_projective
 
 
-def test_the_example_of_the_paper() -> None:
+def test_the_example_in_the_paper() -> None:
     """Nivre & Nilsson 2005, figures 1 and 2: Z nich je jen jedna na kvalitu ."""
     heads, deprels = [5, 1, 0, 5, 3, 3, 6, 3], ["AuxP", "Atr", "Pred", "AuxZ", "Sb", "AuxP", "Adv", "AuxK"]
     assert lifted(heads, deprels) == ([3, *heads[1:]], ["AuxP↑Sb", *deprels[1:]])
@@ -33,11 +33,9 @@ def heads_of(tree: tuple[list[int], tuple[int, ...]]) -> list[int]:
     return heads
 
 
-@example(([3, 6, 5, 1, 4, 2, 7], (0, 0, 2, 3, 4, 0)))  # the head of 2 is below its new one only once 4 is down
+@example(([3, 6, 5, 1, 4, 2, 7], (0, 0, 2, 3, 4, 0)))  # word 2 can only go down after word 4
 @given(TREES)
-def test_lifted_trees_are_projective_and_words_with_relations_of_their_own_come_back(
-    tree: tuple[list[int], tuple[int, ...]],
-) -> None:
+def test_lifting_makes_trees_projective_and_can_be_undone(tree: tuple[list[int], tuple[int, ...]]) -> None:
     heads = heads_of(tree)
     deprels = [f"r{word}" if head else "root" for word, head in enumerate(heads, 1)]
     found, relations = lifted(heads, deprels)
@@ -47,7 +45,7 @@ def test_lifted_trees_are_projective_and_words_with_relations_of_their_own_come_
 
 
 @given(TREES, st.lists(st.sampled_from("ab"), min_size=7, max_size=7))
-def test_whatever_the_relations_words_go_down_below_their_lifted_heads(
+def test_with_any_relations_words_move_down_without_cycles(
     tree: tuple[list[int], tuple[int, ...]], deprels: list[str]
 ) -> None:
     heads = heads_of(tree)
@@ -55,7 +53,7 @@ def test_whatever_the_relations_words_go_down_below_their_lifted_heads(
     back, names = lowered(found, relations)
     assert names == deprels
     assert sorted(back).count(0) == 1
-    for word in range(1, 8):  # to the root without a circle
+    for word in range(1, 8):  # follow the heads to the root, without a cycle
         for _ in range(7):
             word = back[word - 1] if word else 0
         assert word == 0

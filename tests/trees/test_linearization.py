@@ -22,12 +22,12 @@ def test_the_worked_example() -> None:
 
 
 @given(trees())
-def test_bracket_tokens_are_read_back(tree: Tree) -> None:
+def test_bracket_tokens_can_be_read_back(tree: Tree) -> None:
     assert read_back(bracket_tokens(tree)) == tree
 
 
 @given(trees())
-def test_lengths_are_those_of_the_paper(tree: Tree) -> None:
+def test_lengths_match_the_paper(tree: Tree) -> None:
     words = len(tree.leaves())
     phrases = len(tree) - words
     assert len(bracket_tokens(tree)) == words + 2 * phrases
@@ -36,20 +36,20 @@ def test_lengths_are_those_of_the_paper(tree: Tree) -> None:
 
 
 @given(trees())
-def test_no_token_holds_a_space_or_is_empty(tree: Tree) -> None:
+def test_tokens_are_not_empty_and_have_no_spaces(tree: Tree) -> None:
     for tokens in (bracket_tokens(tree), preorder_tokens(tree), label_tokens(tree)):
         assert " ".join(tokens).split(" ") == tokens
         assert all(tokens)
 
 
-def test_words_with_brackets_are_escaped_and_come_back() -> None:
+def test_words_with_brackets_are_escaped_and_unescaped() -> None:
     tree = Tree(["S", "-LRB-", "(", "NN", "a)[b", "-RRB-", ")"], [-1, 0, 1, 0, 3, 0, 5])
     tokens = bracket_tokens(tree)
     assert " ".join(tokens) == "(S (-LRB- -LRB- ) (NN a-RRB--LSB-b ) (-RRB- -RRB- ) )"
     assert read_back(tokens) == tree
 
 
-def test_a_word_like_a_label_stays_a_word() -> None:
+def test_a_word_that_looks_like_a_label_stays_a_word() -> None:
     tree = read_brackets("(NP (NP NP) (. .))")
     assert tree.leaves() == ["NP", "."]
     assert read_back(bracket_tokens(tree)) == tree
@@ -77,7 +77,7 @@ def test_anything_but_one_tree_is_an_error(line: str) -> None:
         read_brackets(line)
 
 
-def test_wrapping_brackets_without_a_label_vanish_all_at_once() -> None:
+def test_nested_wrapping_brackets_without_a_label_are_removed() -> None:
     tree = read_brackets("( ( ( (S (X a)))))")
     assert (tree.nodes, tree.parents) == (["S", "X", "a"], [-1, 0, 1])
     assert read_brackets(write_brackets(read_brackets("( (  a b))"))) == read_brackets("( (  a b))")

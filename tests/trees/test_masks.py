@@ -7,7 +7,7 @@ from tests.trees.strategies import trees
 
 
 @given(trees())
-def test_a_mask_record_is_one_line_of_nodes_parents_and_relations(tree: Tree) -> None:
+def test_a_mask_record_has_nodes_parents_and_relations(tree: Tree) -> None:
     line = write_mask_record(tree)
     assert "\n" not in line
     assert orjson.loads(line) == {

@@ -21,7 +21,7 @@ def lines(text: str) -> list[Line]:
 
 @given(trees=TREES, margin=st.integers(1, 60), gap=st.sampled_from(["\n", "\n\n"]))
 def test_printed_trees_are_read_as_one_line_each(trees: list[Tree], margin: int, gap: str) -> None:
-    # NLTK divides at all white space, and no bracket is one for it behind a backslash
+    # NLTK splits at all white space, and ignores brackets after a backslash
     assume(not any(re.search(r"\s|\\", node) for tree in trees for node in tree.nodes))
     brackets = [write_brackets(tree) for tree in trees]
     printed = [nltk.Tree.fromstring(each).pformat(margin=margin) for each in brackets]
@@ -34,8 +34,8 @@ def test_printed_trees_are_read_as_one_line_each(trees: list[Tree], margin: int,
 
 
 @given(texts=st.lists(st.one_of(trees(max_nodes=6).map(write_brackets), st.sampled_from(["", " ", "{", "(A", "b)"]))))
-def test_a_tree_a_line_stays_a_line(texts: list[str]) -> None:
-    """What does not close its bracket too, if the next line begins with one."""
+def test_trees_on_one_line_stay_on_one_line(texts: list[str]) -> None:
+    """A line with an open bracket also stays a line if the next line starts with a bracket."""
     given_lines = lines("\n".join(texts))
     found = list(lines_of_trees(given_lines))
     joined = [line for line in found if "\n" in line.text]
@@ -44,7 +44,7 @@ def test_a_tree_a_line_stays_a_line(texts: list[str]) -> None:
         assert found == given_lines
 
 
-def test_a_tree_is_given_before_the_next_line_is_there() -> None:
+def test_a_tree_is_read_before_the_next_line_arrives() -> None:
     asked = []
 
     def slowly():  # type: ignore[no-untyped-def]

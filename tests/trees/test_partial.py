@@ -30,19 +30,19 @@ RECORD = read_record(LINE, partial=True)
 
 @st.composite
 def partial_records(draw: st.DrawFn) -> ParseRecord:
-    """Trees of which some words have been taken off their heads, but not all."""
+    """Draw a tree in which some words, but not all, are detached from their heads."""
     record = draw(dependency_records())
     off = draw(st.sets(st.integers(0, len(record.heads) - 1), max_size=len(record.heads) - 1))
     return replace(record, heads=[UNATTACHED if word in off else head for word, head in enumerate(record.heads)])
 
 
 @given(record=partial_records())
-def test_a_partial_tree_is_written_and_read(record: ParseRecord) -> None:
+def test_partial_trees_survive_writing_and_reading(record: ParseRecord) -> None:
     assert read_record(write_record(record), partial=True) == record
     assert read_conllu(write_conllu(record), partial=True) == record
 
 
-def test_a_word_without_a_head_is_null_or_a_dash() -> None:
+def test_missing_heads_are_null_or_an_underscore() -> None:
     assert RECORD.heads == [2, UNATTACHED, 2]
     assert write_record(RECORD) == LINE
     assert [line.split("\t")[6] for line in write_conllu(RECORD).splitlines()[1:]] == ["2", "_", "2"]
@@ -59,12 +59,12 @@ REFUSING: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("reading", REFUSING)
-def test_what_needs_a_whole_tree_refuses_a_partial_one(reading: str) -> None:
+def test_partial_trees_are_refused_where_whole_ones_are_needed(reading: str) -> None:
     with pytest.raises(ValueError, match=r"word 2 has no head|some words have a head and some do not"):
         REFUSING[reading]()
 
 
-def test_what_needs_no_heads_reads_them() -> None:
+def test_readers_that_need_no_heads_accept_them() -> None:
     assert read_words(LINE) == ["a", "b", "c"]
     assert read_tree(LINE) is not None
     check_needs(RECORD, frozenset({SOME_HEADS, "tree"}))
@@ -78,7 +78,7 @@ def test_what_needs_no_heads_reads_them() -> None:
         ([UNATTACHED, 4, 0], "outside its sentence"),
     ],
 )
-def test_a_partial_tree_is_pieces_of_a_tree(heads: list[int], cause: str) -> None:
+def test_a_partial_tree_consists_of_parts_of_a_tree(heads: list[int], cause: str) -> None:
     with pytest.raises(RecordError, match=cause):
         check_heads(heads, partial=True)
 
@@ -90,7 +90,7 @@ def test_a_partial_tree_is_pieces_of_a_tree(heads: list[int], cause: str) -> Non
         ('{"tokens": ["a"], "heads": [0], "confidences": [2]}', "outside 0 to 1"),
         ('{"tokens": ["a"], "heads": [0], "confidences": ["1"]}', "not a list of float"),
         ('{"tokens": ["a"], "confidences": [0.5]}', "confidences without heads"),
-        ('{"tokens": ["a"], "heads": [0], "confidences": [0.5, 1]}', "2 confidences for 1 tokens"),
+        ('{"tokens": ["a"], "heads": [0], "confidences": [0.5, 1]}', "2 confidences for 1 token"),
     ],
 )
 def test_bad_heads_and_confidences(line: str, cause: str) -> None:
@@ -105,5 +105,5 @@ def test_the_confidence_of_a_sentence_is_the_mean_over_all_words() -> None:
     assert ParseRecord().confidence == 0
 
 
-def test_pieces_have_depths() -> None:
+def test_parts_of_trees_have_depths() -> None:
     assert depths([2, UNATTACHED, 2, 0]) == [2, 1, 2, 1]

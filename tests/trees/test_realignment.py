@@ -28,7 +28,7 @@ def columns(words: str) -> list[tuple[str, int, str, str, bool]]:
     return list(zip(found.tokens, found.heads, found.deprels, found.upos, found.spaces, strict=True))
 
 
-def test_the_tokens_of_a_word_are_its_highest() -> None:
+def test_a_word_inherits_from_its_highest_token() -> None:
     assert columns("I don't know U.S. steel .")[:3] == [
         ("I", 3, "nsubj", "PRON", True),
         ("don't", 3, "aux", "AUX", False),
@@ -37,14 +37,14 @@ def test_the_tokens_of_a_word_are_its_highest() -> None:
     assert columns("I don'tknow U.S. steel .")[1] == ("don'tknow", 0, "root", "VERB", True)
 
 
-def test_words_and_tokens_that_overlap() -> None:
+def test_overlapping_words_and_tokens() -> None:
     assert columns("I don 't know U.S. steel .")[1:3] == [
         ("don", 4, "aux", "AUX", False),
         ("'t", 4, "advmod", "PART", False),
     ]
 
 
-def test_the_words_of_a_token_hang_on_the_first() -> None:
+def test_further_words_of_a_token_attach_to_the_first() -> None:
     assert columns("I do n't know U. S. steel .")[4:7] == [
         ("U.", 7, "compound", "PROPN", False),
         ("S.", 5, "goeswith", "X", True),
@@ -60,7 +60,7 @@ def test_other_characters_are_refused() -> None:
     assert realigned(ParseRecord(tokens=["a", "b"]), ["ab"]) == ParseRecord(tokens=["ab"])
 
 
-def test_sentences_keep_their_words() -> None:
+def test_sentences_keep_their_own_words() -> None:
     two = ParseRecord(tokens=["I", "do", "n't", ".", "Ok", "."], heads=[2, 0, 2, 2, 0, 5], sentences=[4, 2])
     found = realigned(two, ["I", "don't", ".", "O", "k", "."])
     assert (found.heads, found.sentences) == ([2, 0, 2, 0, 4, 4], [3, 3])
@@ -76,7 +76,7 @@ def other_words(draw: st.DrawFn, tokens: Sequence[str]) -> list[str]:
 
 
 @given(record=dependency_records(), data=st.data())
-def test_trees_stay_trees(record: ParseRecord, data: st.DataObject) -> None:
+def test_realigned_trees_are_trees(record: ParseRecord, data: st.DataObject) -> None:
     words = data.draw(other_words(record.tokens))
     found = realigned(record, words)
     found.check()
@@ -87,7 +87,7 @@ def test_trees_stay_trees(record: ParseRecord, data: st.DataObject) -> None:
 
 
 @given(record=dependency_records())
-def test_spaces_follow_the_words_that_end_where_they_stood(record: ParseRecord) -> None:
+def test_spaces_follow_the_last_token_of_a_word(record: ParseRecord) -> None:
     words = written(record).split()
     found = realigned(record, words)
     assert written(found).rstrip() == " ".join(words)

@@ -46,13 +46,13 @@ def test_the_matrix_agrees_with_the_definitions(parents: list[int]) -> None:
 
 
 @given(parents())
-def test_rows_write_the_matrix_in_the_legend(parents: list[int]) -> None:
+def test_rows_spell_the_matrix_in_the_legend(parents: list[int]) -> None:
     rows = relation_rows(parents)
     assert [[LEGEND.index(cell) for cell in row] for row in rows] == relation_matrix(parents).tolist()
 
 
 @given(parents())
-def test_subtree_ends_bound_the_descendants(parents: list[int]) -> None:
+def test_subtree_ends_enclose_the_descendants(parents: list[int]) -> None:
     nodes = range(len(parents))
     for node, end in enumerate(subtree_ends(parents)):
         below = [key for key in nodes if node in ancestors(parents, key)]

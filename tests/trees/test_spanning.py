@@ -1,4 +1,4 @@
-"""Spanning trees, compared with a search of all trees."""
+"""Spanning trees, compared with a search through all trees."""
 
 from itertools import product
 
@@ -20,7 +20,7 @@ def is_tree(heads: tuple[int, ...]) -> bool:
 
 
 def is_projective(heads: tuple[int, ...]) -> bool:
-    """No arc leaves the words under another one, the root's from before the first word among them."""
+    """Return whether no two arcs cross, including the arc from the root, which starts before the first word."""
     arcs = [(min(word, head), max(word, head)) for word, head in enumerate(heads, 1)]
     return not any(a < c < b < d for a, b in arcs for c, d in arcs)
 
@@ -28,7 +28,7 @@ def is_projective(heads: tuple[int, ...]) -> bool:
 TREES = {n: [heads for heads in product(range(n + 1), repeat=n) if is_tree(heads)] for n in range(1, 6)}
 
 
-def test_there_are_as_many_trees_as_cayley_counts() -> None:
+def test_the_number_of_trees_is_cayleys() -> None:
     assert [len(trees) for trees in TREES.values()] == [n ** (n - 1) for n in TREES]
 
 
@@ -38,7 +38,7 @@ def total(scores: np.ndarray, heads: tuple[int, ...] | list[int]) -> float:
 
 @st.composite
 def matrices(draw: st.DrawFn) -> np.ndarray:
-    """Scores of up to five words; small whole ones have ties."""
+    """Draw scores for up to five words; small integers cause ties."""
     n = draw(st.integers(1, 5))
     numbers = draw(st.sampled_from([st.integers(0, 2), st.integers(-9, 9), st.floats(-1, 1, width=16)]))
     return np.array(draw(st.lists(numbers, min_size=(n + 1) ** 2, max_size=(n + 1) ** 2)), float).reshape(n + 1, -1)
@@ -46,7 +46,7 @@ def matrices(draw: st.DrawFn) -> np.ndarray:
 
 @pytest.mark.parametrize("projective", [False, True])
 @given(scores=matrices())
-def test_no_tree_scores_more(projective: bool, scores: np.ndarray) -> None:
+def test_no_tree_has_a_higher_score(projective: bool, scores: np.ndarray) -> None:
     found = spanning_tree(scores, projective)
     trees = [heads for heads in TREES[len(found)] if is_projective(heads) or not projective]
     assert tuple(found) in trees
@@ -63,11 +63,11 @@ def test_six_words(projective: bool) -> None:
         assert tuple(spanning_tree(scores, projective)) == best
 
 
-def test_no_words_have_no_heads() -> None:
+def test_an_empty_sentence_has_no_heads() -> None:
     assert spanning_tree(np.zeros((1, 1)), projective=True) == spanning_tree(np.zeros((1, 1)), projective=False) == []
 
 
-def test_any_tree_may_cross_and_a_projective_one_may_not() -> None:
+def test_only_nonprojective_trees_may_cross() -> None:
     scores = np.zeros((5, 5))
     for head, word in ((0, 3), (3, 1), (4, 2), (3, 4)):
         scores[head, word] = 1

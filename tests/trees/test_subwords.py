@@ -12,14 +12,14 @@ def characters(word: str) -> list[str]:
 PLAIN = WORDS.filter(lambda word: "@" not in word)
 
 
-def test_subwords_hang_under_the_preterminal() -> None:
+def test_subwords_are_children_of_the_preterminal() -> None:
     tree = read_brackets("(NP (PRP$ my) (NN father))")
     split = split_leaves(tree, lambda word: ["fa@@", "ther"] if word == "father" else [word])
     assert split == read_brackets("(NP (PRP$ my) (NN fa@@ ther))")
 
 
 @given(trees(words=PLAIN))
-def test_splitting_keeps_the_yield_and_the_labels(tree: Tree) -> None:
+def test_splitting_preserves_the_yield_and_the_labels(tree: Tree) -> None:
     split = split_leaves(tree, characters)
     split.check()
     assert split.leaves() == [subword for word in tree.leaves() for subword in characters(word)]
@@ -34,7 +34,7 @@ def test_whole_words_change_nothing(tree: Tree) -> None:
     assert split_leaves(tree, lambda word: [word]) == tree
 
 
-def test_a_lone_word_cannot_have_subwords() -> None:
+def test_a_single_word_cannot_have_subwords() -> None:
     assert split_leaves(Tree(["a"], [-1]), characters).nodes == ["a"]
     with pytest.raises(TreeError, match="no label above"):
         split_leaves(Tree(["ab"], [-1]), characters)

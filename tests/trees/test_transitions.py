@@ -33,7 +33,7 @@ DEPRELS = ["nsubj", "root", "det", "obj", "compound:prt"]
 
 
 def edge_set(entries: Sequence[str], style: ArcStyle) -> list[tuple[int, int, str, int]]:
-    """(parent, child, label, birth), tokens counted from 0."""
+    """Return edges as (parent, child, label, birth), with tokens counted from 0."""
     labels = arc_labels(entries)
     vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *dict.fromkeys(entries)], [])
     columns = GraphReading(style, vocabulary).columns(entries)
@@ -99,7 +99,7 @@ def test_small_examples() -> None:
     assert edges_of("John") == []
 
 
-def test_both_halves_of_a_split_arc_are_its_middle() -> None:
+def test_both_halves_of_a_split_arc_count_as_its_token() -> None:
     assert edges_of("the coals LEFT-ARC ARC:det", ArcStyle(split=True)) == [
         (1, 0, "det", 3),
         (2, 0, "det", 3),
@@ -109,7 +109,7 @@ def test_both_halves_of_a_split_arc_are_its_middle() -> None:
     ]
 
 
-def test_the_begin_of_sentence_is_the_head_of_the_root_s_arc() -> None:
+def test_the_root_arc_attaches_to_the_begin_of_sentence() -> None:
     style = ArcStyle(root_arc=True)
     line = write_entries(transitions([["Jo@@", "hn"]], [0], ["root"], style))
     assert line == "Jo@@ hn RIGHT-ARC:root"
@@ -138,7 +138,7 @@ SPELLINGS = st.sampled_from(["a", "bc", "é", "@@d", *LOOKALIKES])
 
 @st.composite
 def trees(draw: st.DrawFn) -> tuple[list[list[str]], list[int], list[str]]:
-    """Subwords, heads and relations of a projective tree."""
+    """Draw the subwords, heads and relations of a projective tree."""
     heads = draw(projective_heads())
     subwords = [
         [f"{part}{JOINER}" for part in draw(st.lists(SPELLINGS, max_size=2))] + [draw(SPELLINGS)] for _ in heads
@@ -148,7 +148,9 @@ def trees(draw: st.DrawFn) -> tuple[list[list[str]], list[int], list[str]]:
 
 
 @given(tree=trees(), style=st.sampled_from(STYLES))
-def test_a_string_gives_its_tree_back(tree: tuple[list[list[str]], list[int], list[str]], style: ArcStyle) -> None:
+def test_a_string_can_be_turned_back_into_its_tree(
+    tree: tuple[list[list[str]], list[int], list[str]], style: ArcStyle
+) -> None:
     subwords, heads, deprels = tree
     entries = transitions(subwords, heads, deprels, style)
     assert read_entries(write_entries(entries)) == entries
@@ -171,7 +173,7 @@ def test_a_string_gives_its_tree_back(tree: tuple[list[list[str]], list[int], li
     assert state.words == 1
     assert state.is_tree()
 
-    sizes = [1, *map(len, subwords)]  # of the begin of sentence, and of each word
+    sizes = [1, *map(len, subwords)]  # of the begin of sentence and of each word
     edges = edge_set(entries, style)
     attached = [(sizes[head], sizes[word]) for word, head in enumerate(heads, 1) if head or style.root_arc]
     assert len(edges) == sum(h * m + tokens * (h + m) for h, m in attached)
@@ -180,7 +182,7 @@ def test_a_string_gives_its_tree_back(tree: tuple[list[list[str]], list[int], li
 
 
 @given(tree=trees(), style=st.sampled_from(STYLES))
-def test_edges_lead_from_heads_to_dependents_straight_and_through_the_arc(
+def test_edges_lead_from_heads_to_dependents_directly_and_through_the_arc(
     tree: tuple[list[list[str]], list[int], list[str]], style: ArcStyle
 ) -> None:
     subwords, heads, deprels = tree
@@ -205,7 +207,7 @@ def test_edges_lead_from_heads_to_dependents_straight_and_through_the_arc(
 
 
 def is_projective(heads: Sequence[int]) -> bool:
-    """Whether each word between a head and its dependent hangs, over any number of arcs, on that head."""
+    """Return whether each word between a head and its dependent is below that head, directly or not."""
 
     def hangs_on(word: int, head: int) -> bool:
         while word and word != head:
@@ -221,7 +223,7 @@ def is_projective(heads: Sequence[int]) -> bool:
 
 
 @given(order=st.permutations(range(1, 7)), choices=st.lists(st.integers(0, 5), min_size=6, max_size=6))
-def test_the_oracle_refuses_just_the_trees_that_are_not_projective(order: list[int], choices: list[int]) -> None:
+def test_the_oracle_refuses_exactly_the_nonprojective_trees(order: list[int], choices: list[int]) -> None:
     heads = [0] * 6
     for place, word in enumerate(order[1:], 1):
         heads[word - 1] = order[choices[place] % place]
@@ -233,7 +235,7 @@ def test_the_oracle_refuses_just_the_trees_that_are_not_projective(order: list[i
             transitions(*arguments)
 
 
-def test_trees_that_have_no_string() -> None:
+def test_trees_without_a_string() -> None:
     def spell(heads: list[int], deprels: Sequence[str] = "wxyz", style: ArcStyle = PLAIN) -> list[str]:
         n = len(heads)
         return transitions([["a"]] * n, heads, deprels[:n], style)
@@ -272,7 +274,7 @@ def test_records() -> None:
 # Entries of the vocabulary
 
 
-def test_arcs_are_entries_apart_from_words() -> None:
+def test_arcs_differ_from_words_in_the_vocabulary() -> None:
     entries = ["LEFT-ARC:nsubj", " LEFT-ARC:nsubj", "ARC:", ":"]
     assert read_entries("\\LEFT-ARC:nsubj LEFT-ARC:nsubj  ARC: :") == entries
     assert PLAIN.token("LEFT-ARC:nsubj") == Token(Kind.WORD)
@@ -291,7 +293,7 @@ def test_arcs_are_entries_apart_from_words() -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_a_vocabulary_reserves_an_arc_in_both_directions_for_each_relation(style: ArcStyle) -> None:
+def test_the_vocabulary_has_both_arcs_of_each_relation(style: ArcStyle) -> None:
     entries = style.entries(["det", "obj"])
     assert len(entries) == len(set(entries)) == (4 if style == PLAIN else 4 + style.root_arc)
     assert arc_labels([*entries, "LEFT-ARC:no", " (NP", " x:y"]) == ["det", "obj", *["root"] * style.root_arc]
@@ -303,7 +305,7 @@ def test_a_vocabulary_reserves_an_arc_in_both_directions_for_each_relation(style
 
 
 @given(style=st.sampled_from(STYLES), limit=st.integers(1, 14), seed=st.integers(0, 10**6))
-def test_strict_constraints_end_in_a_tree_whatever_is_chosen(style: ArcStyle, limit: int, seed: int) -> None:
+def test_strict_constraints_always_end_in_a_tree(style: ArcStyle, limit: int, seed: int) -> None:
     choices = random.Random(seed)
     vocabulary = ["a", "b@@", *style.entries(["x", "y"]), END_TOKEN]
     entries: list[str] = []
@@ -320,7 +322,7 @@ def test_strict_constraints_end_in_a_tree_whatever_is_chosen(style: ArcStyle, li
 
 
 @given(style=st.sampled_from(STYLES), limit=st.integers(2, 10), data=st.data())
-def test_strict_constraints_forbid_no_tree_that_fits(style: ArcStyle, limit: int, data: st.DataObject) -> None:
+def test_strict_constraints_allow_every_tree_that_fits(style: ArcStyle, limit: int, data: st.DataObject) -> None:
     entries = transitions(*data.draw(trees()), style)
     if len(entries) < limit:
         state = State(style)
@@ -330,7 +332,7 @@ def test_strict_constraints_forbid_no_tree_that_fits(style: ArcStyle, limit: int
             state = state.after(token)
 
 
-def test_the_constraints() -> None:
+def test_tokens_that_constraints_allow() -> None:
     def allowed(line: str, constraints: Constraints, left: int = 99, style: ArcStyle = PLAIN) -> int:
         state = State(style)
         for entry in read_entries(line):
@@ -360,7 +362,7 @@ ANY_ENTRY = st.sampled_from(["a", "b@@", " (NP", *{entry for style in STYLES for
 
 
 @given(entries=st.lists(ANY_ENTRY, max_size=10), style=st.sampled_from(STYLES))
-def test_any_string_has_a_forest_and_its_first_fault_a_place(entries: list[str], style: ArcStyle) -> None:
+def test_any_string_has_a_forest_and_its_first_error_a_position(entries: list[str], style: ArcStyle) -> None:
     forest = read_forest(entries, style)
     assert forest.heads.count(0) >= bool(forest.heads)
     try:
@@ -376,7 +378,7 @@ def test_any_string_has_a_forest_and_its_first_fault_a_place(entries: list[str],
 
 
 @given(entries=st.lists(ANY_ENTRY, max_size=10), style=st.sampled_from(STYLES), more=ANY_ENTRY)
-def test_a_state_is_never_changed(entries: list[str], style: ArcStyle, more: str) -> None:
+def test_states_are_immutable(entries: list[str], style: ArcStyle, more: str) -> None:
     state = State(style)
     for entry in entries:
         state = state.after(style.token(entry))
@@ -405,7 +407,7 @@ def test_a_state_is_never_changed(entries: list[str], style: ArcStyle, more: str
         ("a b RIGHT-ARC ARC:root", STYLES[3], 4, "the arc of the root needs exactly one word"),
     ],
 )
-def test_a_broken_string_is_named_by_its_token(line: str, style: ArcStyle, token: int, cause: str) -> None:
+def test_errors_name_the_token_of_a_broken_string(line: str, style: ArcStyle, token: int, cause: str) -> None:
     with pytest.raises(TransitionError, match=cause) as caught:
         read_transitions(read_entries(line), style)
     assert caught.value.token == token

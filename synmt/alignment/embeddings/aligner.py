@@ -55,7 +55,7 @@ class Embeddings:
     threshold: float = setting(0.001, "of softmax", 0, 1, needs="rule softmax")
     iterations: int = setting(2, "passes of itermax, including argmax", 1, needs="rule itermax", most=1000)
     alpha: float = setting(0.9, "α of itermax", 0, 1, needs="rule itermax")
-    trust_pickle: bool = setting(False, "load an encoder that is a pickle, which can run code")
+    trust_pickle: bool = setting(False, "allow a pickled encoder, which can run code")
     text: FittedText | None = None
     network: "Encoder | None" = field(default=None, repr=False, compare=False)
     heuristic: ClassVar[Heuristic] = "intersection"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from synmt.data.batches import in_batches, pad
 from synmt.device import autocast
-from synmt.streams import BadInput
+from synmt.streams import BadInput, counted
 from synmt.streams.process import quiet
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Encoder:
             raise BadInput(f"encoder {name}: its tokenizer does not tell which word a subword belongs to")
         layers = model.config.num_hidden_layers
         if layer > layers:
-            raise BadInput(f"encoder {name}: has no layer {layer}, only {layers} layers")
+            raise BadInput(f"encoder {name}: has no layer {layer}, only {counted(layers, 'layer')}")
         if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):
             raise BadInput(f"encoder {name}: contains a number that is not finite")
         self._model, self._layer, self._device = model.to(device).eval(), layer, device

@@ -75,7 +75,7 @@ class NeuralHmm:
     agreement: int = setting(1, "steps towards the same links in both directions", 0, most=100)
     null: float = rate(0.04, "p₀, the share of subwords without a counterpart")
     jump: int = setting(10, "longest jump with its own probability", 1, 1000)
-    pairs: int = setting(50_000, "most pairs to learn from, spread over the bitext; 0: all")
+    pairs: int = setting(50_000, "maximum pairs to learn from, spread over the bitext; 0: all")
     text: FittedText | None = None
     opened: "Opened[NeuralHmmConfig] | None" = field(default=None, repr=False, compare=False)
     saved: "SavedModel | None" = field(default=None, repr=False, compare=False)  # for compiled code

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import check_settings, chosen
+from synmt.streams import counted
 from synmt.text.vocabulary import structural
 from synmt.trees.record import UNATTACHED, ParseRecord, check_heads
 
@@ -250,8 +251,10 @@ def owners_of_heads(ideas: Mapping[str, Any], config: TransformerConfig, layers:
         for layer, heads in idea.owned_heads(config).items():
             for head in heads:
                 if not (0 < layer <= layers and 0 <= head < config.heads):
-                    sizes = f"where {layers} layers have {config.heads} heads each"
-                    raise ValueError(f"{name} takes {len(heads)} heads of layer {layer}, {sizes}")
+                    sizes = f"{counted(layers, 'layer')} of {counted(config.heads, 'head')}"
+                    raise ValueError(
+                        f"{name} takes {counted(len(heads), 'head')} of layer {layer}, but the network has {sizes}"
+                    )
                 if (layer, head) in owners:
                     raise ValueError(f"{owners[layer, head]} and {name} both take head {head + 1} of layer {layer}")
                 owners[layer, head] = name

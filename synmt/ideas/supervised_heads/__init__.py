@@ -56,7 +56,7 @@ class SupervisedHeads(SourceIdea):
         f"what each head learns to attend to, joined by +: {', '.join(PATTERNS)}, or {MASK}NAME for a mask of the"
         " records; parent@3 is in layer 3, parent@3.2 its second head",
     )
-    layer: int = setting(2, "encoder layer of heads that name none", 1, 256)
+    layer: int = setting(2, "encoder layer of heads without @", 1, 256)
     weight: float = setting(0.3, "weight of the loss of attention: λ")
 
     def __post_init__(self) -> None:
@@ -106,7 +106,7 @@ class SupervisedDecoderHeads(TargetIdea):
         f"what each head learns to attend to, joined by +: {', '.join(OF_DECODERS)}; parent@3 is in layer 3,"
         " parent@3.2 its second head",
     )
-    layer: int = setting(2, "decoder layer of heads that name none", 1, 256)
+    layer: int = setting(2, "decoder layer of heads without @", 1, 256)
     weight: float = setting(0.3, "weight of the loss of attention: λ")
 
     def __post_init__(self) -> None:

@@ -102,7 +102,7 @@ class Taught(NamedTuple):
 def read_taught(teach: str, layer: int, patterns: Mapping[str, Pattern], masks: bool = False) -> list[Taught]:
     """Return the heads that an option such as `previous+parent@3.2` names, each with its pattern.
 
-    layer: the layer of heads that name none. A head without a number is the first free one of its layer.
+    layer: the layer of heads without `@`. A head without a number is the first free one of its layer.
     masks: whether to accept `mask:NAME` as a pattern.
     Raises ValueError for an unknown pattern, and for a head that is taught twice.
     """

@@ -78,7 +78,7 @@ def surest(records: Iterable[ParseRecord], most: int, least: float) -> list[Pars
 
 @click.command()
 @click.option("--most", default=3000, show_default=True, help="Sentences, at most: those of the highest confidence.")
-@click.option("--min-confidence", default=0.5, show_default=True, help="Least mean confidence of a sentence.")
+@click.option("--min-confidence", default=0.5, show_default=True, help="Minimum mean confidence of a sentence.")
 @click.option("--output", type=click.Path(path_type=Path), required=True)
 @click.argument("paths", nargs=-1, required=True)
 def main(most: int, min_confidence: float, output: Path, paths: tuple[str, ...]) -> None:

@@ -56,7 +56,7 @@ def slow_states(folder: Path, subwords: list[str], layer: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("layer", [0, 2, 3])
-def test_states_are_those_of_each_sentence_alone(encoder: Path, layer: int) -> None:
+def test_states_do_not_depend_on_other_sentences(encoder: Path, layer: int) -> None:
     found = Encoder(str(encoder), layer, CPU).states([["das", "rotes", "haus"], ["haus"], []])
     assert [each.words for each in found] == [[0, 1, 1, 2], [0], []]
     np.testing.assert_allclose(found[0].values, slow_states(encoder, ["das", "rot", "##es", "haus"], layer), atol=1e-5)
@@ -64,7 +64,7 @@ def test_states_are_those_of_each_sentence_alone(encoder: Path, layer: int) -> N
     assert found[2].values.shape == (0, 16)
 
 
-def test_a_sentence_beyond_the_encoder_is_read_in_pieces(encoder: Path) -> None:
+def test_sentences_too_long_for_the_encoder_are_split(encoder: Path) -> None:
     words = ["das", "haus", "rot"] * 8
     (found,) = Encoder(str(encoder), 3, CPU).states([words])
     assert found.words == list(range(24))
@@ -79,7 +79,7 @@ def test_words_are_linked_by_their_subwords(rule: str, encoder: Path, tmp_path: 
     assert isinstance(aligner, Embeddings)
     same = [pair(["das", "rotes", "haus"], ["haus", "das", "rotes"])]
     (found,) = aligner.align(same)
-    if rule != "softmax":  # its threshold is for longer states than random ones
+    if rule != "softmax":  # its threshold suits states that are longer than random ones
         assert {(0, 1), (1, 2), (2, 0)} <= set(found.forward)
     for links, each in zip(aligner.align(PAIRS), PAIRS, strict=True):
         assert links.forward == links.backward
@@ -88,7 +88,7 @@ def test_words_are_linked_by_their_subwords(rule: str, encoder: Path, tmp_path: 
     assert opened.align(PAIRS) == aligner.align(PAIRS)
 
 
-def test_what_cannot_be_loaded_is_one_line(encoder: Path, tmp_path: Path) -> None:
+def test_unloadable_encoders_give_one_line(encoder: Path, tmp_path: Path) -> None:
     def refused(cause: str, name: Path | str = encoder, **settings: Any) -> None:
         own = {"embeddings_encoder": str(name), "embeddings_layer": 1, **settings}
         with pytest.raises(BadInput, match=cause) as error:
@@ -102,7 +102,7 @@ def test_what_cannot_be_loaded_is_one_line(encoder: Path, tmp_path: Path) -> Non
     assert not (tmp_path / "new").exists()
 
 
-def test_a_pickle_is_loaded_where_it_is_trusted_and_never_from_a_folder(encoder: Path, tmp_path: Path) -> None:
+def test_pickles_are_loaded_only_on_request_and_never_from_a_folder(encoder: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file
 
     pickled = tmp_path / "pickled"

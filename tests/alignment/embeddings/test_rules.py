@@ -78,14 +78,14 @@ def test_softmax(likeness: np.ndarray, threshold: float) -> None:
 
 
 @pytest.mark.parametrize("rule", ["argmax", "itermax", "softmax"])
-def test_every_rule_links_what_is_the_same(rule: str) -> None:
+def test_every_rule_links_identical_words(rule: str) -> None:
     states = np.eye(5, 8, dtype=np.float32) * 20
     order = [3, 0, 4, 1, 2]
     found = linked(Embeddings(rule=rule), states, states[order])  # type: ignore[arg-type]
     assert pairs(found) == {(source, target) for target, source in enumerate(order)}
 
 
-def test_states_of_nothing_are_like_none() -> None:
+def test_empty_sides_have_no_links() -> None:
     assert np.isfinite(
         linked(Embeddings(rule="argmax"), np.zeros((2, 3), np.float32), np.zeros((1, 3), np.float32))
     ).all()

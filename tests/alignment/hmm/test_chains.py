@@ -54,7 +54,7 @@ def pairs(draw: st.DrawFn) -> tuple[int, int, int]:
 
 @given(pairs())
 @settings(max_examples=40, deadline=None)
-def test_posteriors_and_jumps_are_those_of_all_alignments(drawn: tuple[int, int, int]) -> None:
+def test_posteriors_and_jumps_match_the_sum_over_all_alignments(drawn: tuple[int, int, int]) -> None:
     length, size, seed = drawn
     random = np.random.default_rng(seed)
     likely, unlinked = random.uniform(0.01, 1, (length, size)), random.uniform(0.01, 1, length)
@@ -100,7 +100,7 @@ def test_posteriors_and_jumps_are_those_of_all_alignments(drawn: tuple[int, int,
 
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 2**32 - 1))
 @settings(max_examples=20, deadline=None)
-def test_directions_give_way_until_they_agree(length: int, size: int, seed: int) -> None:
+def test_agreement_makes_both_directions_equal(length: int, size: int, seed: int) -> None:
     """The distribution nearest to p among those that agree has the form p(a) e^λ. Every step keeps this form; agreement
     is reached in the end."""
     random = np.random.default_rng(seed)
@@ -124,7 +124,7 @@ def test_directions_give_way_until_they_agree(length: int, size: int, seed: int)
     assert gaps[1] <= gaps[0] + 1e-5
 
 
-def test_words_that_do_not_depend_on_each_other_have_the_posterior_of_bayes() -> None:
+def test_independent_words_have_the_bayesian_posterior() -> None:
     likely = np.array([[[0.2, 0.1], [0.4, 0.0]]], np.float32)
     prior = np.array([[[0.5, 0.5], [0.9, 0.1]]], np.float32)
     unlinked = np.array([[0.05, 0.04]], np.float32)
@@ -134,7 +134,7 @@ def test_words_that_do_not_depend_on_each_other_have_the_posterior_of_bayes() ->
     assert found.likelihood[0] == pytest.approx(np.log(0.2) + np.log(0.4))
 
 
-def test_jumps_begin_short_and_are_learnt() -> None:
+def test_jumps_start_short_and_are_learned() -> None:
     jumps = Jumps.new(2, 2)
     assert jumps.weights.argmax() == 3 and jumps.weights.sum(axis=1) == pytest.approx(1)
     real = np.ones((1, 6), np.float32)

@@ -13,7 +13,7 @@ from synmt.alignment.hmm.bitext import Compounds, Sentences
 PAPER = {"aktionsplan": 852.0, "aktion": 960.0, "aktions": 5.0, "plan": 710.0, "akt": 224.0, "ions": 1.0}
 
 
-def test_the_papers_example() -> None:
+def test_the_example_of_the_paper() -> None:
     assert Compounds(PAPER, 3).cut("aktionsplan") == ("aktionsplan",)
     rarer = PAPER | {"aktionsplan": 10.0}
     del rarer["aktions"]
@@ -34,7 +34,7 @@ def cuts(word: str) -> Iterator[tuple[str, ...]]:
     st.integers(1, 3),
 )
 @settings(max_examples=200, deadline=None)
-def test_the_best_of_all_ways_is_taken(counts: dict[str, int], word: str, letters: int) -> None:
+def test_the_best_split_is_chosen(counts: dict[str, int], word: str, letters: int) -> None:
     """There are no joining letters here."""
 
     def mean(parts: tuple[str, ...]) -> float:
@@ -49,7 +49,7 @@ def test_the_best_of_all_ways_is_taken(counts: dict[str, int], word: str, letter
     assert mean(found) == pytest.approx(max(map(mean, cuts(word))))
 
 
-def test_letters_that_join_words_stay_with_the_first() -> None:
+def test_linking_letters_stay_with_the_first_part() -> None:
     compounds = Compounds.learn({"volk": 9, "partei": 9, "frau": 5, "haus": 7, "volkspartei": 2, "frauenhaus": 1}, 4)
     assert compounds.of("volkspartei") == ("volks", "partei")
     assert compounds.of("frauenhaus") == ("frauen", "haus")
@@ -60,7 +60,7 @@ def test_letters_that_join_words_stay_with_the_first() -> None:
     }  # fmt: skip
 
 
-def test_the_last_part_takes_the_place_of_its_word_in_trees() -> None:
+def test_the_last_part_replaces_its_word_in_trees() -> None:
     side = Sentences()
     side.add(["der", "hausbau", "ruht"], [2, 3, 0])
     side.add(["bau"], [0])

@@ -35,7 +35,7 @@ def slow(v: str, u: str, links: dict[tuple[str, str], float], seen: Counter[str]
 
 @given(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(WORDS), st.floats(0, 5, width=16)), max_size=8))
 @settings(max_examples=50, deadline=None)
-def test_rare_words_borrow_from_words_that_begin_alike(drawn: list[tuple[str, str, float]]) -> None:
+def test_rare_words_share_statistics_with_words_that_start_alike(drawn: list[tuple[str, str, float]]) -> None:
     links = {(a, b): count for a, b, count in drawn}
     seen = Counter({word: 1.0 + number for number, word in enumerate(WORDS)})
     lexicon = Lexicon.new([seen, seen], ALPHA)
@@ -55,14 +55,14 @@ def test_rare_words_borrow_from_words_that_begin_alike(drawn: list[tuple[str, st
 
 
 @given(st.lists(st.integers(-3, 5), max_size=30))
-def test_keys_are_told_apart(drawn: list[int]) -> None:
+def test_keys_are_distinguished(drawn: list[int]) -> None:
     keys = np.array(drawn, np.int64)
     found, numbers = distinct(keys)
     assert found.tolist() == sorted(set(drawn))
     assert found[numbers].tolist() == drawn if drawn else not len(numbers)
 
 
-def test_a_tally_forgets_the_rarest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tally_drops_the_rarest_types(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lexicons, "MOST_TYPES", 3)
     tally = Tally()
     tally.add(np.array([1, 5, 9]), np.array([2, 0.01, 1], np.float32), least=0.1)

@@ -46,7 +46,7 @@ def test_reversed_sentences_are_aligned(folder: Path) -> None:
     assert_links_found(aligner, PAIRS, LINKS)
 
 
-def test_links_are_inside_and_batches_change_nothing(folder: Path) -> None:
+def test_links_stay_inside_and_batches_change_nothing(folder: Path) -> None:
     aligner = open_aligner(folder, None, "cpu")
     for found, each in zip(assert_batches_change_nothing(aligner, STRANGE), STRANGE, strict=True):
         assert found.forward.shape == found.backward.shape == (len(each.source.tokens), len(each.target.tokens))
@@ -58,7 +58,7 @@ def test_the_same_pairs_give_the_same_files(folder: Path, tmp_path: Path) -> Non
         assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
 
 
-def test_what_it_does_not_take_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_unused_options_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="cannot resume"):
         fitted("hmm", PAIRS, folder, {})
     with pytest.raises(WrongUsage, match="null cannot be 1"):
@@ -66,14 +66,16 @@ def test_what_it_does_not_take_is_refused(folder: Path, tmp_path: Path) -> None:
     assert isinstance(fitted("hmm", PAIRS, tmp_path / "few", {"hmm_rounds": 0}), Hmm)
 
 
-def test_of_many_pairs_some_are_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sample_of_many_pairs_is_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert list(Bitext(PAIRS[:7]).spread(3)) == [PAIRS[2], PAIRS[4], PAIRS[6]]
     assert list(Bitext(PAIRS[:7]).spread(0)) == list(Bitext(PAIRS[:7]).spread(9)) == PAIRS[:7]
     fitted("hmm", PAIRS, tmp_path / "some", {"hmm_pairs": 50})
     assert capsys.readouterr().err.startswith("synmt align: hmm learns from some of the pairs (50 of 300)\n")
 
 
-def test_parts_learn_what_the_whole_does(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_in_parts_equals_training_on_all_pairs(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Many pairs are indexed in parts. Unless counts are dropped, this only changes rounding."""
     monkeypatch.setattr(model, "LEAST_COUNT", 0)
     monkeypatch.setattr(bitexts, "CHUNK_CELLS", 1000)
@@ -88,11 +90,11 @@ def test_parts_learn_what_the_whole_does(folder: Path, tmp_path: Path, monkeypat
         np.testing.assert_allclose(one.forward, other.forward, atol=2e-3)
 
 
-def test_trees_tell_equal_words_apart(tmp_path: Path) -> None:
+def test_trees_distinguish_equal_words(tmp_path: Path) -> None:
     """The words of one side are in random order, so only heads distinguish the two articles."""
     draws = random.Random(3)
     line = Line("", "pairs", 1)
-    pairs, right = [], []  # right: the places of both articles, the first one first
+    pairs, right = [], []  # right: the positions of the two articles, in order
     for _ in range(200):
         first, second = draws.sample([f"n{number}" for number in range(30)], 2)
         source = ParseRecord(tokens=["a", first, "a", second], heads=[2, 0, 4, 2])

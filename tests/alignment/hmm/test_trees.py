@@ -21,7 +21,7 @@ def a_tree(random: np.random.Generator, size: int) -> list[int]:
 
 @given(st.integers(1, 3), st.integers(1, 4), st.integers(0, 2**32 - 1))
 @settings(max_examples=60, deadline=None)
-def test_posteriors_and_moves_are_those_of_all_alignments(length: int, size: int, seed: int) -> None:
+def test_posteriors_and_moves_match_the_sum_over_all_alignments(length: int, size: int, seed: int) -> None:
     random = np.random.default_rng(seed)
     heads, kinds = a_tree(random, length), random.integers(0, 4, (size, size))
     likely, unlinked = random.uniform(0.01, 1, (length, size)), random.uniform(0.01, 1, length)
@@ -69,7 +69,7 @@ def test_posteriors_and_moves_are_those_of_all_alignments(length: int, size: int
     assert (counts.possible * weights).sum() == pytest.approx(seen.sum() / total, abs=1e-3)
 
 
-def test_what_a_word_is_to_another() -> None:
+def test_relations_between_words() -> None:
     """the big dogs of old men bark"""
     heads = np.array([[2, 2, 6, 5, 5, 2, -1, -1]])  # the last is padding
     found = relations(heads)[0]

@@ -40,7 +40,7 @@ def aligned(folder: Path, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
     return cast(list[SoftLinks], found)
 
 
-def test_it_is_the_mean_of_both(folder: Path) -> None:
+def test_it_averages_both_models(folder: Path) -> None:
     both = open_aligner(folder, None, "cpu")
     assert both.text == FittedText(("de", "en"), "none") and both.heuristic == "mean"
     assert both.align([]) == []
@@ -57,7 +57,7 @@ def test_reversed_sentences_are_aligned(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", [["config.json"], ["config.json", "neural-hmm"]])
-def test_a_run_that_was_stopped_goes_on(missing: list[str], folder: Path, tmp_path: Path) -> None:
+def test_an_interrupted_fit_resumes(missing: list[str], folder: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(folder, run)
     for name in missing:
@@ -71,19 +71,19 @@ def test_a_run_that_was_stopped_goes_on(missing: list[str], folder: Path, tmp_pa
         fitted("hmms", PAIRS, tmp_path / "new", QUICK, resume=True)
 
 
-def test_what_its_parts_do_not_take_is_refused() -> None:
+def test_options_unused_by_its_parts_are_refused() -> None:
     for settings in ({"hmm_null": 1.0}, {"neural_hmm_null": 0.0}, {"neural_hmm_jump": 0}):
         with pytest.raises(WrongUsage, match=r"(null|jump) cannot be"):
             new_aligner("hmms", settings).needs(settings)
 
 
-def test_trees_are_for_the_one_that_reads_them() -> None:
+def test_only_hmm_reads_trees() -> None:
     assert new_aligner("hmms", {}).needs({}) == (frozenset(), frozenset())
     heads = frozenset({"heads"})
     assert new_aligner("hmms", {"hmm_trees": True}).needs({"hmm_trees": True, "epochs": 3}) == (heads, heads)
 
 
-def test_a_part_from_elsewhere_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_foreign_parts_are_refused(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "model")
     shutil.rmtree(tmp_path / "model" / "hmm")
     (tmp_path / "model" / "hmm").symlink_to(folder / "hmm")

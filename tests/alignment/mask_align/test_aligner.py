@@ -33,12 +33,12 @@ def running(aligner: MaskAlign) -> Opened[MaskAlignConfig]:
     return aligner.opened
 
 
-def test_a_bitext_that_it_is_fitted_to_is_aligned(fitted: MaskAlign) -> None:
-    """It has not seen any gold links."""
+def test_the_training_bitext_is_aligned(fitted: MaskAlign) -> None:
+    """The model has not seen any gold links."""
     assert error_rate(links(fitted, PAIRS), GOLD) < 10
 
 
-def test_an_opened_folder_aligns_as_the_fitted_model_and_in_any_batches(
+def test_an_opened_folder_aligns_like_the_fitted_model_in_any_batches(
     fitted: MaskAlign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = open_aligner(running(fitted).folder.path, None, "cpu")
@@ -50,7 +50,7 @@ def test_an_opened_folder_aligns_as_the_fitted_model_and_in_any_batches(
         np.testing.assert_allclose(one.backward, other.backward, atol=1e-5)
 
 
-def test_links_of_words_that_were_never_seen_stay_inside(fitted: MaskAlign) -> None:
+def test_links_of_unseen_words_stay_inside(fitted: MaskAlign) -> None:
     strange = [pair(["s1"], ["t1"]), pair(["new"], ["t1", "?"] * 40), pair(["s1"] * 1000, ["t2"])]
     for found, each in zip(fitted.align(strange), strange, strict=True):
         shape = len(found.source_words), len(found.target_words)
@@ -60,7 +60,7 @@ def test_links_of_words_that_were_never_seen_stay_inside(fitted: MaskAlign) -> N
         assert (found.forward.sum(axis=0) <= 1.0001).all() and (found.backward.sum(axis=1) <= 1.0001).all()
 
 
-def test_the_log_shows_that_links_become_better(fitted: MaskAlign) -> None:
+def test_the_log_shows_that_links_improve(fitted: MaskAlign) -> None:
     (points,) = (read_curves(running(fitted).folder.path).points,)
     agreement, of_words = points["valid_agreement"][1], points["valid_links"][1]
     assert agreement[0] < 60 < 90 < agreement[-1] <= 100
@@ -68,7 +68,7 @@ def test_the_log_shows_that_links_become_better(fitted: MaskAlign) -> None:
     assert points["valid_loss"][1][-1] < points["valid_loss"][1][0]
 
 
-def test_what_the_log_says_is_said_of_the_links(fitted: MaskAlign) -> None:
+def test_the_log_describes_the_links(fitted: MaskAlign) -> None:
     validation = LinkValidation(MaskAlign.reading, PAIRS[:7], running(fitted).folder, TrainingConfig(max_length=100))
     measures = validation.share(running(fitted).model, Processes(0, 1, torch.device("cpu"))).measures
     agreed = directed = given = 0
@@ -81,12 +81,12 @@ def test_what_the_log_says_is_said_of_the_links(fitted: MaskAlign) -> None:
     assert measures == {"agreement": pytest.approx(200 * agreed / directed), "links": pytest.approx(2 * given / words)}
 
 
-def test_the_last_model_is_kept_whatever_its_links_look_like(fitted: MaskAlign) -> None:
+def test_the_last_model_is_saved_whatever_its_links(fitted: MaskAlign) -> None:
     validation = LinkValidation(MaskAlign.reading, PAIRS[:7], running(fitted).folder, TrainingConfig(max_length=100))
     assert not validation.share(running(fitted).model, Processes(0, 1, torch.device("cpu"))).decides
 
 
-def test_the_same_seed_gives_the_same_links_and_another_one_others(tmp_path: Path) -> None:
+def test_links_depend_on_the_seed(tmp_path: Path) -> None:
     def weights(name: str, seed: int) -> list[float]:
         aligner = fit(tmp_path / name, PAIRS[:40], seed=seed, dropout=0.1, **SHORT)
         return [float(found.forward.sum()) for found in aligner.align(PAIRS[:40])]
@@ -96,7 +96,7 @@ def test_the_same_seed_gives_the_same_links_and_another_one_others(tmp_path: Pat
     assert weights("third", 2) != first
 
 
-def test_resuming_gives_the_numbers_of_an_uninterrupted_run(tmp_path: Path) -> None:
+def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path) -> None:
     def fitted_for(epochs: int, name: str, resume: bool = False) -> MaskAlign:
         return fit(tmp_path / name, PAIRS[:40], resume=resume, epochs=epochs, schedule="constant")
 
@@ -107,7 +107,7 @@ def test_resuming_gives_the_numbers_of_an_uninterrupted_run(tmp_path: Path) -> N
         np.testing.assert_array_equal(one.forward, other.forward)
 
 
-def test_links_to_learn_from_are_learnt(fitted: MaskAlign, tmp_path: Path) -> None:
+def test_given_links_are_learned(fitted: MaskAlign, tmp_path: Path) -> None:
     """The links join words at the same position, which are not translations of each other."""
     guide = [{(n, n) for n in range(len(source))} for source, _, _ in DATA[:60]]
     aligner = fit(tmp_path / "model", PAIRS[:60], guide, mask_align_guidance=5.0)
@@ -117,7 +117,7 @@ def test_links_to_learn_from_are_learnt(fitted: MaskAlign, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("sides", [("mask", None), (None, "pascal"), ("mask+pascal", "lisa")])
-def test_encoders_may_read_trees(sides: tuple[str | None, str | None], tmp_path: Path) -> None:
+def test_encoders_can_read_trees(sides: tuple[str | None, str | None], tmp_path: Path) -> None:
     records = tiny.records() * 3
     pairs = [replace(pair([], []), source=one, target=two) for one, two in zip(records, records[::-1], strict=True)]
     settings = {"source_syntax": sides[0], "target_syntax": sides[1], "pascal_heads": 1, **SHORT}

@@ -44,13 +44,13 @@ def seen(padding: Tensor | None, length: int) -> list[list[list[int]]]:
     return (Sight(padding, words).bias[:, 0] == 0).int().tolist()
 
 
-def test_each_position_sees_all_words_but_its_own() -> None:
+def test_each_position_sees_all_other_words() -> None:
     padding = torch.tensor([[False, False, False, True]])
     assert seen(padding, 4) == [[[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 0], [1, 1, 1, 0]]]
     assert seen(None, 2) == [[[0, 1], [1, 0]]]
 
 
-def test_worked_leak() -> None:
+def test_a_worked_leak() -> None:
     """The leak has the logit 0.3, the source has 1.2, −0.4 and 0.1; a further position is padding."""
     attention = CrossAttention(width=2, heads=1, dropout=0.0, leaky=True)
     assert attention.leak is not None
@@ -85,7 +85,7 @@ def test_a_word_never_reaches_its_own_prediction(norm: str, crosses: str) -> Non
         assert not torch.isclose(other_states[0, others], states[0, others]).all(dim=1).any()
 
 
-def test_a_causal_position_reads_what_is_before_it() -> None:
+def test_a_causal_position_sees_only_earlier_words() -> None:
     decoder = random_decoder(causal=True)
     words, encoded = torch.randn(1, 5, 16), torch.randn(1, 4, 16)
     states = decoder(words, words, None, encoded, None)
@@ -111,7 +111,7 @@ def test_a_sentence_of_one_word_sees_nothing() -> None:
     assert words.grad.isfinite().all()
 
 
-def test_weights_alone_are_those_of_the_whole_pass_which_they_do_not_change() -> None:
+def test_weights_alone_equal_those_of_the_full_pass() -> None:
     decoder = random_decoder()
     queries, words, encoded = torch.randn(2, 5, 16), torch.randn(2, 5, 16), torch.randn(2, 4, 16)
     states, weights = run(decoder, queries, words, None, encoded)
@@ -122,7 +122,7 @@ def test_weights_alone_are_those_of_the_whole_pass_which_they_do_not_change() ->
     assert (weights.sum(dim=2) < 1).all()
 
 
-def test_with_full_sight_a_position_reads_its_own_word() -> None:
+def test_with_full_context_a_position_sees_its_own_word() -> None:
     decoder = random_decoder()
     queries, words, encoded = torch.randn(1, 3, 16), torch.randn(1, 3, 16), torch.randn(1, 4, 16)
     for length in (1, 3):

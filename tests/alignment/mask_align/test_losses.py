@@ -33,7 +33,7 @@ def test_worked_numbers() -> None:
     assert losses(FORWARD[None], BACKWARD[None], CELLS) == pytest.approx(WORKED, abs=1e-6)
 
 
-def test_the_worked_total_of_both_forms() -> None:
+def test_worked_totals_of_both_forms() -> None:
     found = losses(FORWARD[None], BACKWARD[None], CELLS)
     nll = 2.0 + 3.0
     paper = nll + 5 * found["agreement"] + found["forward paper"] + found["backward paper"]
@@ -54,7 +54,7 @@ def test_padding_changes_nothing_and_has_no_gradient() -> None:
     assert (gradient[0, :3, :4] != 0).all()
 
 
-def test_agreement_has_a_floor_without_a_leak_and_none_with_one() -> None:
+def test_agreement_has_a_lower_bound_without_a_leak() -> None:
     """For two target words and one source word, W_xy is [1, 1]ᵀ without a leak, and W_yx sums to 1."""
     cells = torch.ones(1, 2, 1, dtype=torch.bool)
     ones = torch.ones(1, 2, 1)

@@ -60,7 +60,7 @@ def aligner(
 
 @pytest.mark.parametrize("guided", [False, True])
 @pytest.mark.parametrize("system", ["sequence", "mask", "pascal", "label-features", "mask+pascal"])
-def test_a_batch_gives_what_single_pairs_give(system: str, guided: bool) -> None:
+def test_batches_equal_single_pairs(system: str, guided: bool) -> None:
     model, corpus = aligner(system, guided=guided)
     x, y, _ = corpus.batch(range(4), CPU)
     forward, backward = model.weights(x, y)
@@ -90,7 +90,7 @@ def test_a_subword_never_changes_its_own_prediction(form: str) -> None:
             assert not torch.equal(other_states, states)
 
 
-def test_links_of_a_guided_model_see_their_word_and_predictions_do_not() -> None:
+def test_links_of_a_guided_model_see_the_word_but_predictions_do_not() -> None:
     model, corpus = aligner(guided=True)
     x, y, _ = corpus.batch([3], CPU)
     other = replace(y, subwords=torch.cat([5 - y.subwords[:, :1].clamp(max=3), y.subwords[:, 1:]], dim=1))
@@ -119,7 +119,7 @@ def test_every_ablation_has_a_loss_with_finite_gradients(ablation: str, guided: 
         assert parameter.grad is not None and parameter.grad.isfinite().all(), name
 
 
-def test_the_loss_is_that_of_the_formula() -> None:
+def test_the_loss_equals_the_formula() -> None:
     """Both forms of the loss are computed cell by cell from the weights and the log-probability of each subword."""
     values = {}
     for form in ("paper", "code"):
@@ -175,7 +175,7 @@ def slow_entropy(row: Tensor) -> float:
     return float(-(shares * shares.log()).sum())
 
 
-def test_guidance_counts_each_linked_subword_once_a_direction() -> None:
+def test_guidance_counts_each_linked_subword_once_per_direction() -> None:
     model, corpus = aligner(no_agreement=True, guidance=2.0)
     links = {(0, 0), (0, 1), (2, 1)}
     words = zip(corpus.source.words, corpus.target.words, strict=True)
@@ -193,7 +193,7 @@ def test_guidance_counts_each_linked_subword_once_a_direction() -> None:
     assert with_guide - without == pytest.approx(2 * expected, rel=1e-4)
 
 
-def test_structure_is_read_and_never_predicted() -> None:
+def test_structure_is_read_but_never_predicted() -> None:
     model, corpus = aligner("mask")
     source, _ = corpus.vocabularies
     assert corpus.source.places is not None

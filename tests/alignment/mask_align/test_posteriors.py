@@ -30,7 +30,7 @@ def log_likelihoods(
 
 
 @pytest.mark.parametrize("options", [{}, {"no_leak": True}, {"no_leak": True, "diagonal": 4.0}, {"diagonal": 1.0}])
-def test_posteriors_are_those_of_finite_differences(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_posteriors_match_finite_differences(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     model, corpus = aligner(**options)
     x, y, _ = corpus.batch([3], CPU)
     tables, vocabulary = tuple(model.tables), model.vocabularies[1]
@@ -55,7 +55,7 @@ def test_posteriors_are_those_of_finite_differences(options: dict[str, Any], mon
     assert np.abs(expected - prior).max() > 0.01
 
 
-def test_the_posterior_is_that_of_bayes_where_the_likelihood_is_linear() -> None:
+def test_the_posterior_is_bayesian_if_the_likelihood_is_linear() -> None:
     torch.manual_seed(1)
     weights = torch.randn(2, 3, 4, 5).softmax(dim=-1).requires_grad_()
     gain = torch.randn(2, 4, 5)
@@ -66,7 +66,7 @@ def test_the_posterior_is_that_of_bayes_where_the_likelihood_is_linear() -> None
     assert far.isfinite().all()
 
 
-def test_a_batch_has_the_posteriors_of_its_pairs() -> None:
+def test_batches_have_the_posteriors_of_single_pairs() -> None:
     model, corpus = aligner(diagonal=2.0)
     x, y, _ = corpus.batch(range(4), CPU)
     both = model.posteriors(x, y)
@@ -78,7 +78,7 @@ def test_a_batch_has_the_posteriors_of_its_pairs() -> None:
             assert float(together[row].detach().sum()) == pytest.approx(float(alone.detach().sum()), abs=1e-4)
 
 
-def test_a_large_kappa_leaves_the_diagonal_alone() -> None:
+def test_a_large_kappa_leaves_only_the_diagonal() -> None:
     real = torch.tensor([[True] * 4, [True, True, False, False]]), torch.tensor([[True] * 2, [True, False]])
     expected = [[0.125, 0.625], [0.125, 0.375], [0.375, 0.125], [0.625, 0.125]]
     torch.testing.assert_close(distances(*real)[0], torch.tensor(expected))
@@ -95,7 +95,7 @@ def test_a_large_kappa_leaves_the_diagonal_alone() -> None:
     assert model.forward_model.diagonal is not None and model.forward_model.diagonal.tolist() == [1.0] * CONFIG.heads
 
 
-def test_a_folder_from_before_the_diagonal_is_read() -> None:
+def test_folders_older_than_the_diagonal_open() -> None:
     side = source_side({"sequence": {}})
     config = MaskAlignConfig(MaskAlign(agreement=2.0), False, (side, side), FittedText(("de", "en"), "none"), CONFIG)
     fields = config.fields()

@@ -59,7 +59,7 @@ def padded(own: tuple[Tensor, Tensor, Tensor, Tensor], rows: int, columns: int) 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 3), st.integers(0, 2), st.integers(0, 2))
 @settings(max_examples=30, deadline=None)
-def test_posteriors_are_the_gradient_of_what_is_summed_over_all_alignments(
+def test_posteriors_are_the_gradient_of_the_sum_over_all_alignments(
     seed: int, length: int, size: int, rows: int, columns: int
 ) -> None:
     own = drawn(seed, length, size)
@@ -108,7 +108,7 @@ def test_scores_and_tables_on_arrays_and_tensors_agree(seed: int, length: int, s
             torch.testing.assert_close(torch.as_tensor(found.taken()), each.taken(), atol=1e-4, rtol=1e-3)
 
 
-def test_both_directions_give_way_by_what_they_lack_of_each_other() -> None:
+def test_agreement_moves_both_directions_by_their_difference() -> None:
     there, back = drawn(1, 3, 2), drawn(2, 2, 3)
     forward, backward = padded(there, 0, 0), padded(back, 0, 0)
     found = agreed((forward, backward), 1)
@@ -121,7 +121,7 @@ def test_both_directions_give_way_by_what_they_lack_of_each_other() -> None:
         torch.testing.assert_close(each.likelihood, alone.likelihood)
 
 
-def test_many_steps_bring_both_directions_together() -> None:
+def test_many_steps_make_both_directions_agree() -> None:
     forward, backward = padded(drawn(3, 3, 4), 0, 0), padded(drawn(4, 4, 3), 0, 0)
     apart = []
     for steps in (0, 100):
@@ -130,7 +130,7 @@ def test_many_steps_bring_both_directions_together() -> None:
     assert apart[0] > 0.3 and apart[1] < 0.01
 
 
-def test_what_is_next_to_impossible_stays_finite() -> None:
+def test_tiny_probabilities_stay_finite() -> None:
     linked, unlinked, moves, start = drawn(5, 40, 3)
     found = padded((1000 * linked, unlinked - 50000, moves, start), 2, 2).posteriors()
     assert bool(found.links.isfinite().all()) and bool(found.likelihood.isfinite().all())

@@ -37,7 +37,7 @@ def test_reversed_sentences_are_aligned(folder: Path) -> None:
     assert_links_found(aligner, PAIRS, LINKS)
 
 
-def test_links_are_inside_and_batches_change_nothing(folder: Path) -> None:
+def test_links_stay_inside_and_batches_change_nothing(folder: Path) -> None:
     aligner = open_aligner(folder, None, "cpu")
     for found, each in zip(assert_batches_change_nothing(aligner, STRANGE), STRANGE, strict=True):
         assert found.forward.shape == (len(found.source_words), len(found.target_words)) == found.backward.shape
@@ -56,7 +56,7 @@ def test_the_same_seed_gives_the_same_model(folder: Path, tmp_path: Path) -> Non
     assert (folder / "model.safetensors").read_bytes() == (tmp_path / "again" / "model.safetensors").read_bytes()
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_same_model(folder: Path, tmp_path: Path) -> None:
+def test_an_interrupted_fit_resumes_to_the_same_model(folder: Path, tmp_path: Path) -> None:
     fitted("neural-hmm", PAIRS, tmp_path / "run", QUICK | {"schedule": "constant", "updates": 8})
     fitted("neural-hmm", PAIRS, tmp_path / "run", QUICK | {"schedule": "constant", "updates": 16}, resume=True)
     fitted("neural-hmm", PAIRS, tmp_path / "whole", QUICK | {"schedule": "constant", "updates": 16})
@@ -64,7 +64,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_model(folder: Path, tmp_path
     assert parts[0] == parts[1]
 
 
-def test_what_it_does_not_take_is_refused(folder: Path) -> None:
+def test_unused_options_are_refused(folder: Path) -> None:
     with pytest.raises(BadInput, match="already has a model"):
         fitted("neural-hmm", PAIRS, folder, QUICK)
     with pytest.raises(WrongUsage, match="width cannot be 0"):
@@ -73,7 +73,7 @@ def test_what_it_does_not_take_is_refused(folder: Path) -> None:
         new_aligner("neural-hmm", {"neural_hmm_null": 0.0})
 
 
-def test_a_vocabulary_of_more_than_subwords_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_vocabularies_with_structure_are_refused(folder: Path, tmp_path: Path) -> None:
     for file in folder.rglob("*"):
         if file.is_file() and "checkpoint" not in file.parts:
             copy = tmp_path / file.relative_to(folder)

@@ -56,7 +56,7 @@ def with_null(parts: Written, null: float) -> Written:
     return parts[0] + math.log(1 - null), parts[1] + math.log(null), *parts[2:]
 
 
-def test_the_likelihood_is_that_of_all_alignments_in_both_directions() -> None:
+def test_the_likelihood_sums_over_all_alignments_in_both_directions() -> None:
     model, corpus = model_of(jump=1, null=0.1)
     expected = 0.0
     for source, target in zip(corpus.source.subwords, corpus.target.subwords, strict=True):
@@ -69,7 +69,7 @@ def test_the_likelihood_is_that_of_all_alignments_in_both_directions() -> None:
     assert loss.tokens == sum(map(len, [*corpus.source.subwords, *corpus.target.subwords]))
 
 
-def test_totals_are_sums_over_all_that_may_be_predicted() -> None:
+def test_totals_sum_over_all_predictable_subwords() -> None:
     model, _ = model_of()
     directions = model.forward_direction, model.backward_direction
     for found, own, read, table in zip(
@@ -83,7 +83,7 @@ def on_tensors(found: Found) -> Found:
 
 
 @pytest.mark.parametrize("agreement", [0, 2])
-def test_what_is_learnt_is_what_both_directions_believe_in(agreement: int) -> None:
+def test_links_supported_by_both_directions_are_learned(agreement: int) -> None:
     model, corpus = model_of(agreement=agreement)
 
     def gradient(total: Tensor) -> Tensor:
@@ -107,7 +107,7 @@ def test_what_is_learnt_is_what_both_directions_believe_in(agreement: int) -> No
     torch.testing.assert_close(together, torch.stack(gradients).sum(dim=0), atol=1e-3, rtol=1e-3)
 
 
-def test_what_meets_more_often_than_by_chance_is_associated() -> None:
+def test_cooccurrence_above_chance_means_association() -> None:
     model, corpus = model_of()
     sets = [
         (set(source.tolist()), set(target.tolist()))
@@ -126,7 +126,7 @@ def test_what_meets_more_often_than_by_chance_is_associated() -> None:
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
-def test_embeddings_begin_as_factors_of_what_counts_link(rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_embeddings_start_as_factors_of_links_from_counts(rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """γ is the gradient of the sum over all alignments; everything else is written out."""
     monkeypatch.setattr("synmt.alignment.neural_hmm.model.ROUNDS", rounds)
     model, corpus = model_of(width=64, agreement=0, null=0.1, jump=2)

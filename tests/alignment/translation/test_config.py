@@ -19,7 +19,7 @@ def asked(name: str, settings: dict[str, Any]) -> tuple[LinkIdea, TranslationFit
 
 
 @pytest.mark.parametrize("name", IDEAS)
-def test_settings_go_where_they_belong(name: str) -> None:
+def test_settings_reach_their_configs(name: str) -> None:
     fields = [each.name for each in settings_of(ALIGNERS[name])]
     own = {f"{name}-{field}".replace("-", "_"): 1 for field in fields}
     idea, config = asked(name, {"preset": "paper", "width": 64, "epochs": 7} | own)
@@ -29,7 +29,7 @@ def test_settings_go_where_they_belong(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", IDEAS)
-def test_a_layer_that_does_not_attend_to_the_source_is_refused_before_anything_is_trained(name: str) -> None:
+def test_layers_without_cross_attention_are_refused_before_training(name: str) -> None:
     settings = {"cross_attention": "last", "decoder_layers": 3}
     if name == "naive-att-last":
         asked(name, settings)
@@ -40,12 +40,12 @@ def test_a_layer_that_does_not_attend_to_the_source_is_refused_before_anything_i
             asked(name, settings)
 
 
-def test_encoders_that_do_not_fit_the_network_are_refused_before_anything_is_trained() -> None:
+def test_unsuitable_encoders_are_refused_before_training() -> None:
     with pytest.raises(WrongUsage, match="label-features leaves no room for words in a width of 8"):
         asked("naive-att", {"source_syntax": "label-features", "width": 8, "heads": 2})
 
 
-def test_options_of_a_guide_are_known_and_others_are_not() -> None:
+def test_only_relevant_options_are_accepted() -> None:
     idea, _ = asked("shift-aet", {"shift_att_layer": 2, "shift_aet_layer": 3})
     assert options_of(idea) == {"layer": 3}
     assert asked("bao-guided", {"bao_contiguity": 0.5})
@@ -55,7 +55,7 @@ def test_options_of_a_guide_are_known_and_others_are_not() -> None:
     assert "pascal-heads" not in used_by("bao", {}) and "pascal-heads" in used_by("bao", {"source-syntax": "pascal"})
 
 
-def test_a_layer_that_is_not_there_is_named_before_anything_is_trained() -> None:
+def test_missing_layers_are_named_before_training() -> None:
     with pytest.raises(WrongUsage, match="this method reads decoder layer 5, which does not exist"):
         asked("shift-att", {"shift_att_layer": 5, "decoder_layers": 4})
     _, config = asked("shift-att", {"shift_att_layer": 5, "models": "folder"})

@@ -41,7 +41,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("name", IDEAS)
-def test_all_links_are_inside_and_batches_change_nothing(name: str, folders: dict[str, Path]) -> None:
+def test_all_links_stay_inside_and_batches_change_nothing(name: str, folders: dict[str, Path]) -> None:
     aligner = open_aligner(folders[name], None, "cpu")
     together = aligner.align(STRANGE)
     for found, each in zip(together, STRANGE, strict=True):
@@ -80,7 +80,7 @@ def test_given_links_are_learned(name: str, folders: dict[str, Path], tmp_path: 
     assert not (tmp_path / name / "guide").exists()
 
 
-def test_models_are_those_of_the_base_and_translate_too(folders: dict[str, Path]) -> None:
+def test_models_equal_those_of_the_base_and_translate(folders: dict[str, Path]) -> None:
     for direction in ("forward", "backward"):
         base, copy = (folders[name] / direction / "model.safetensors" for name in ("naive-att", "shift-aet"))
         assert base.read_bytes() == copy.read_bytes()
@@ -90,7 +90,7 @@ def test_models_are_those_of_the_base_and_translate_too(folders: dict[str, Path]
     assert codes[0].read_bytes() == codes[1].read_bytes()
 
 
-def test_one_method_reads_the_models_of_another(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_a_method_reads_the_models_of_another(folders: dict[str, Path], tmp_path: Path) -> None:
     own = fit_to("naive-att", PAIRS, tmp_path / "naive-att", decoder_layers=6)
     fit_to("shift-att", PAIRS, tmp_path / "shift-att", models=str(tmp_path / "naive-att"))
     naive = open_aligner(tmp_path / "shift-att", "naive-att", "cpu")
@@ -104,7 +104,7 @@ def test_one_method_reads_the_models_of_another(folders: dict[str, Path], tmp_pa
             open_aligner(folders[folder], method, "cpu")
 
 
-def test_a_fit_is_resumed_where_it_stopped(tmp_path: Path) -> None:
+def test_a_fit_resumes_where_it_stopped(tmp_path: Path) -> None:
     whole = fit_to("shift-aet", PAIRS, tmp_path / "whole")
     part = tmp_path / "part"
     fit_to("shift-att", PAIRS, part / "guide")  # an interrupted fit got this far
@@ -119,7 +119,7 @@ def test_a_fit_is_resumed_where_it_stopped(tmp_path: Path) -> None:
         fit_to("shift-aet", PAIRS, part)
 
 
-def test_a_part_leaves_its_warm_up_as_early_as_its_model() -> None:
+def test_warm_up_is_the_same_share_for_a_part_and_its_model() -> None:
     """The learning rate of a module on top peaks at the same share of its training run."""
     part = training_of_part(TrainingConfig(epochs=10, updates=1000, warmup=400, minutes=5))
     assert (part.epochs, part.updates, part.warmup, part.minutes) == (2, 200, 80, 1)
@@ -152,7 +152,7 @@ def test_settings_are_checked(tmp_path: Path, folders: dict[str, Path]) -> None:
         ({"options": {"other": 1}}, "other"),
     ],
 )
-def test_a_folder_that_is_inconsistent_is_named(
+def test_inconsistent_folders_are_named(
     change: dict[str, object], cause: str, folders: dict[str, Path], tmp_path: Path
 ) -> None:
     shutil.copytree(folders["naive-att"], tmp_path / "copy")

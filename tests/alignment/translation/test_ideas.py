@@ -24,7 +24,7 @@ def matrices(name: str, pairs: Sequence[Pair]) -> tuple[torch.Tensor, torch.Tens
 
 
 @pytest.mark.parametrize("name", IDEAS)
-def test_a_batch_gives_what_single_pairs_give(name: str) -> None:
+def test_batches_equal_single_pairs(name: str) -> None:
     together = matrices(name, PAIRS)
     for number, (source, target) in enumerate(PAIRS):
         forward, backward = matrices(name, [(source, target)])
@@ -34,7 +34,7 @@ def test_a_batch_gives_what_single_pairs_give(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", IDEAS)
-def test_rows_are_shares_of_the_source(name: str) -> None:
+def test_rows_are_distributions_over_the_source(name: str) -> None:
     forward, _ = matrices(name, PAIRS)
     for number, (source, target) in enumerate(PAIRS):
         row_sums = forward[number, : len(target)].sum(dim=1)
@@ -51,7 +51,7 @@ def rows_that_change(name: str, place: int) -> set[int]:
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_what_each_row_knows_of_the_target(place: int) -> None:
+def test_target_words_that_each_row_sees(place: int) -> None:
     """In naive-att, a row knows the words before its own; in shift-att and shift-aet, also its own; else all words."""
     assert rows_that_change("naive-att", place) == set(range(place + 1, 4))
     assert rows_that_change("naive-att-last", place) == set(range(place + 1, 4))
@@ -61,13 +61,13 @@ def test_what_each_row_knows_of_the_target(place: int) -> None:
     assert rows_that_change("bao-guided", place) == set(range(4))
 
 
-def test_shift_att_is_naive_att_one_row_down() -> None:
+def test_shift_att_is_naive_att_shifted_by_one_row() -> None:
     idea = NaiveAtt(layer=2)
     forced, _ = force(idea, models(idea))
     torch.testing.assert_close(ShiftAtt().weights(forced)[:, :-1], idea.weights(forced)[:, 1:])
 
 
-def test_layers_are_the_published_ones() -> None:
+def test_default_layers_are_the_published_ones() -> None:
     six = decoder_of(6)
     assert NaiveAtt().fixed_layer(six) == MtlFullc().fixed_layer(six) == 5
     assert NaiveAtt(layer=2).fixed_layer(six) == 2
@@ -99,7 +99,7 @@ def test_add_sgd_lowers_the_loss_of_each_pair(steps: int) -> None:
         assert prediction.loss(after) < prediction.loss(prediction.logits)
 
 
-def test_its_layer_predicts_from_the_words_before() -> None:
+def test_the_layer_predicts_only_from_previous_words() -> None:
     """Before the first step, the logits for y_i do not depend on y_i."""
     idea = AddSgd(steps=0)
     source, target = PAIRS[0]
@@ -110,7 +110,7 @@ def test_its_layer_predicts_from_the_words_before() -> None:
     assert not torch.allclose(after[:, 3], before[:, 3])
 
 
-def test_bao_ties_its_directions() -> None:
+def test_bao_ties_both_directions() -> None:
     """W_xy and W_yx are softmaxes of the same matrix: their logarithms differ only by one term per row and column."""
     idea = Bao(rate=0.5)
     forward, backward = idea.matrices(*force(idea, models(idea), PAIRS[:1]))
@@ -150,7 +150,7 @@ def test_options_have_bounds(name: str, option: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["naive-att", "naive-att-last"])
-def test_posteriors_are_those_of_finite_differences(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_posteriors_match_finite_differences(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The differences are of log p(y_i), with the whole softmax, by the weights of the last layer in the step that
     predicts y_i."""
     idea = link_idea(name)
@@ -179,7 +179,7 @@ def test_posteriors_are_those_of_finite_differences(name: str, monkeypatch: pyte
     assert np.abs(expected - prior).max() > 0.01
 
 
-def test_posteriors_are_of_the_last_layer_and_of_attention_that_predicts() -> None:
+def test_posteriors_need_the_last_layer_and_predicting_attention() -> None:
     idea = link_idea("naive-att")
     with pytest.raises(BadInput, match="not layer 1"):
         idea.posteriors(force(idea, models(idea), layer=1)[0])

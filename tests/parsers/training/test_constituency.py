@@ -19,7 +19,7 @@ BRACKETS = [
 EXAMPLES: list[TreebankSentence] = [example(read_brackets(brackets)) for brackets in BRACKETS]
 
 
-def test_the_loss_is_benepars() -> None:
+def test_the_loss_equals_that_of_benepar() -> None:
     nltk = pytest.importorskip("nltk")
     from benepar.nkutil import HParams
     from benepar.parse_base import BaseInputExample
@@ -52,7 +52,7 @@ def test_the_loss_is_benepars() -> None:
     torch.testing.assert_close(loss(ours, EXAMPLES), expected)
 
 
-def test_training_learns_and_its_model_parses(tmp_path: Path) -> None:
+def test_training_learns_and_the_model_parses(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     dependencies = [TreebankSentence(["He", "sleeps"], ["PRP", "VBZ"], [(0, 2, "root"), (0, 1, "nsubj")])]
     train(
@@ -67,5 +67,5 @@ def test_training_learns_and_its_model_parses(tmp_path: Path) -> None:
     assert record.tree.nodes[0] == "S"
 
 
-def test_labels_of_chains_are_joined() -> None:
+def test_unary_chains_have_one_label() -> None:
     assert f"FRAG{UNARY}NP" in new_model(EXAMPLES * 5).label_vocab

@@ -1,4 +1,4 @@
-"""Projected trees as a treebank."""
+"""Writing projected trees as a treebank."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def record(words: str, confidence: float, upos: str = "", deprels: str = "") -> 
     )
 
 
-def test_the_surest_trees_are_chosen_in_their_order() -> None:
+def test_the_surest_trees_are_chosen_in_their_original_order() -> None:
     records = [record("a b c d", each) for each in (0.5, 0.9, 0.3, 0.8, 0.9)]
     assert surest(records, 3, 0.0) == [records[1], records[3], records[4]]
     assert surest(records, 1, 0.0) == [records[1]]
@@ -31,13 +31,13 @@ def test_the_surest_trees_are_chosen_in_their_order() -> None:
     assert surest([too_short, too_long], 9, 0.0) == []
 
 
-def test_words_without_labels_have_those_of_their_form() -> None:
+def test_missing_labels_come_from_other_words_of_the_same_form() -> None:
     dictionary = Dictionary()
     seen = [record("Das Haus", 1.0, "DET NOUN", "det root")] * 5
     odd = record("das Haus dort das", 1.0, "VERB _ _ _", "nsubj root dep dep")
     assert list(dictionary.counting([*seen, odd])) == [*seen, odd]
     found = dictionary.complete(odd)
-    assert found.upos == ["DET", "NOUN", "X", "DET"]  # VERB is rare for `das`; nothing is known of `dort`
+    assert found.upos == ["DET", "NOUN", "X", "DET"]  # VERB is rare for `das`; `dort` has no other labels
     assert found.deprels == ["nsubj", "root", "dep", "det"]
     assert odd.upos == ["VERB", "_", "_", "_"]
 
@@ -57,7 +57,7 @@ def test_a_treebank_is_written(tmp_path: Path) -> None:
         ("{}", "in.jsonl: no tree of 4 to 40 words has the confidence 0.5"),
     ],
 )
-def test_what_is_no_treebank_is_refused(line: str, cause: str, tmp_path: Path) -> None:
+def test_unusable_treebanks_are_refused(line: str, cause: str, tmp_path: Path) -> None:
     path, out = tmp_path / "in.jsonl", tmp_path / "out.conllu"
     path.write_text(f"{line}\n")
     done = CliRunner().invoke(main, ["--output", str(out), str(path)])

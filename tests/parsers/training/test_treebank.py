@@ -34,25 +34,25 @@ def test_trees_get_one_set_of_labels(tmp_path: Path) -> None:
     ]
 
 
-def test_a_broken_tree_is_named(tmp_path: Path) -> None:
+def test_broken_trees_are_reported(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"trees.ptb:2: "):
         trees_of(tmp_path, "(S (A a))", "(S (A a)")
 
 
-def test_spans_are_collapsed_chains_of_phrases() -> None:
+def test_spans_are_phrases_with_unary_chains_joined() -> None:
     tree = read_brackets("(S (NP (PRP He)) (VP (MD can) (S (VP (VB go)))) (. .))")
     spans = [(0, 4, "S"), (0, 1, "NP"), (1, 3, "VP"), (2, 3, "S::VP")]
     assert example(tree) == TreebankSentence(["He", "can", "go", "."], ["PRP", "MD", "VB", "."], spans)
 
 
-def test_sentences_without_a_phrase_at_the_root_are_left_out(tmp_path: Path) -> None:
+def test_sentences_without_a_root_phrase_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "trees.ptb"
     path.write_text("(ROOT (UH Yes))\n(ROOT (INTJ (UH Yes)))\n(ROOT (S (A a) (B b) (C c)))\n")
     assert [each.words for each in read_examples(path, longest=2)] == [["Yes"]]
 
 
 def test_subtrees_of_dependencies_are_spans(tmp_path: Path) -> None:
-    """A multiword token is its words; what depends on `hearing` has a gap, so it is no span."""
+    """A multiword token counts as its words. The dependents of `hearing` have a gap, so they form no span."""
     rows = [
         "1 A DT 2 det",
         "2 hearing NN 4 nsubj:pass",

@@ -37,7 +37,7 @@ class LabelFeatures(SourceIdea):
 
     cites: ClassVar[tuple[str, ...]] = ("sennrich2016linguistic", "bugliarello2020enhancing")
 
-    fields: str = setting("deprels", f"labels of the parse record, joined by +, of {', '.join(FIELDS)}; and bieo")
+    fields: str = setting("deprels", f"labels of the parse record, joined by +: {', '.join(FIELDS)}, bieo")
     size: int = setting(10, "channels of each", 1, 2**16)
 
     def __post_init__(self) -> None:

@@ -35,10 +35,10 @@ class Lisa(SourceIdea):
     layer: int = setting(1, "encoder layer of the head", 1, 256)
     weight: float = setting(1.0, "weight of the parser's loss: λ")
     train_parents: Literal["predicted", "gold", "mixed"] = setting(
-        "predicted", "what the head attends to in training; mixed: half of the rows gold"
+        "predicted", "what the head attends to in training; mixed: gold in half of the rows"
     )
     test_parents: Literal["predicted", "gold", "mixed"] = setting(
-        "predicted", "as in training, but for translation; gold ones come from the record"
+        "predicted", "the same for translation; gold parents come from the record"
     )
 
     def needs(self, training: bool) -> frozenset[str]:

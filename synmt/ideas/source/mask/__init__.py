@@ -54,7 +54,7 @@ class Mask(SourceIdea):
 
     per_layer: bool = setting(False, "separate strengths for each layer", unless="hard")
     tree: Literal["constituency", "dependency"] = setting("constituency", "which tree the relations come from")
-    relations: str = setting("", f"relations that have masks, joined by +, of {', '.join(RELATIONS)}")
+    relations: str = setting("", f"relations that have masks, joined by +: {', '.join(RELATIONS)}")
     hard: bool = setting(False, "learn no strengths: each head sees one relation, in turn, and the token itself")
 
     def __post_init__(self) -> None:

@@ -45,7 +45,9 @@ class Pascal(SourceIdea):
         1.0, "variance of the Gaussian around the parent, in squared tokens", 1e-3, unless="weighting parent-only"
     )
     dropout: float = rate(0.0, "share of rows that are plain in training: the paper's q")
-    weighting: Literal["multiply", "add-log-density", "parent-only"] = setting("multiply", "how it changes the logits")
+    weighting: Literal["multiply", "add-log-density", "parent-only"] = setting(
+        "multiply", "how the Gaussian changes the logits"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

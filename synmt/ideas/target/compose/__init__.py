@@ -40,9 +40,9 @@ class Compose(TargetIdea):
 
     cites: ClassVar[tuple[str, ...]] = ("sartran2022transformer", "zhao2024dependency")
 
-    heads: int = setting(1, "heads of a layer that compose: an arc sees the two words that it links", 0, 2**16)
-    stack_heads: int = setting(1, "heads of a layer that see the words that wait for a head", 0, 2**16)
-    layers: int = setting(0, "how many decoder layers have such heads, lowest first; 0: all", 0, 256)
+    heads: int = setting(1, "heads per layer that compose: an arc sees the two words that it links", 0, 2**16)
+    stack_heads: int = setting(1, "heads per layer that see the words waiting for a head", 0, 2**16)
+    layers: int = setting(0, "number of decoder layers with such heads, lowest first; 0: all", 0, 256)
     mask: Literal["tree", "random"] = setting("tree", "what they see; random: the same number of positions (a control)")
 
     runs = CAUSAL
