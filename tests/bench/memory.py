@@ -146,8 +146,8 @@ class Trained:
             for module in model.modules():  # `model.to` cannot move fake tensors
                 for name, each in module.named_parameters(recurse=False):
                     setattr(module, name, torch.nn.Parameter(moved(each, device)))
-                for name, each in module.named_buffers(recurse=False):
-                    setattr(module, name, moved(each, device))
+                for name, buffer in module.named_buffers(recurse=False):
+                    setattr(module, name, moved(buffer, device))
             examples = OnTheDevice(moved(batch, device))
             updater = Updater(model, examples, self.training, Processes(0, 1, device))
             updater(updater.step([[0]], 1), 1e-3)
