@@ -30,6 +30,10 @@ class Backend:
         return [torch.bfloat16]
 
     @staticmethod
+    def current_device() -> int:
+        return 0
+
+    @staticmethod
     def is_available() -> bool:
         return True
 
@@ -111,7 +115,8 @@ def lower(name: str, library: torch.library.Library) -> None:
 
     def lowered(*args: Any, **kwargs: Any) -> Any:
         def cast(each: Any) -> Any:
-            return each.to(torch.bfloat16) if isinstance(each, Held) and each.is_floating_point() else each
+            ours = isinstance(each, Tensor) and each.device.type == NAME
+            return each.to(torch.bfloat16) if ours and each.is_floating_point() else each
 
         with torch._C._ExcludeDispatchKeyGuard(autocast):
             args, kwargs = tree_map(cast, (args, kwargs))
@@ -142,15 +147,21 @@ def in_every_thread() -> None:
     Thread.run = checked  # type: ignore[method-assign, assignment]
 
 
-def main() -> None:
+def set_up() -> list[torch.library.Library]:
+    """Add the device to PyTorch. It exists as long as the returned libraries."""
     _setup_privateuseone_for_python_backend(NAME, Backend)
-    torch.__future__.set_overwrite_module_params_on_conversion(True)
-    vars(torch)["tensor"] = moved(torch.tensor)
-    vars(torch)["inference_mode"] = torch.no_grad  # in inference mode, tensors made in Python have no version counter
     others, ours = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
     others.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
     for name in LOWERED:
         lower(name, ours)
+    return [others, ours]
+
+
+def main() -> None:
+    libraries = set_up()  # noqa: F841 (must live as long as the command)
+    torch.__future__.set_overwrite_module_params_on_conversion(True)
+    vars(torch)["tensor"] = moved(torch.tensor)
+    vars(torch)["inference_mode"] = torch.no_grad  # in inference mode, tensors made in Python have no version counter
     from synmt.cli.main import main as command  # imported late, since its decorators use the functions replaced above
 
     in_every_thread()

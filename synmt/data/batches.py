@@ -22,6 +22,7 @@ Matrix = NDArray[np.bool_]
 T = TypeVar("T")
 U = TypeVar("U")
 COLUMN, MATRIX = "column ", "matrix "  # prefixes of the names of rows
+MOST_SHAPES = 2**24  # with more possible pairs of lengths, each pair is sorted by itself
 
 
 @dataclass
@@ -222,10 +223,31 @@ def order_by_lengths(source: NDArray[np.int64], target: NDArray[np.int64]) -> ND
     Pairs are sorted by their longer side, with sources scaled to have as many tokens in total as targets. Pairs of one
     such length are sorted by the difference of their sides, in alternating directions.
     """
-    scaled = source * (target.sum() / max(1, source.sum()))
-    longer = np.rint(np.maximum(scaled, target)).astype(np.int64)
-    excess = scaled - target
-    return np.lexsort((np.where(longer % 2, -excess, excess), longer))
+    ratio = target.sum() / max(1, source.sum())
+    shapes, shape = distinct(source, target)
+    scaled, targets = shapes[0] * ratio, shapes[1]
+    longer = np.rint(np.maximum(scaled, targets)).astype(np.int64)
+    excess = scaled - targets
+    keys = np.where(longer % 2, -excess, excess), longer
+    order = np.lexsort(keys)
+    is_new = np.zeros(len(order), np.bool_)
+    for key in keys:
+        is_new[1:] |= np.diff(key[order]) != 0
+    ranks = np.empty(len(order), np.min_scalar_type(len(order)))  # numpy sorts 16 bits in linear time
+    ranks[order] = is_new.cumsum()
+    return ranks[shape].argsort(kind="stable")
+
+
+def distinct(source: NDArray[np.int64], target: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct pairs of lengths, [2,k], and the index of the pair at each place, [n]."""
+    width = int(target.max(initial=0)) + 1
+    if (int(source.max(initial=0)) + 1) * width > MOST_SHAPES:
+        return np.stack([source, target]), np.arange(len(source))
+    code = source * width + target
+    found = np.flatnonzero(np.bincount(code))
+    numbers = np.zeros(found.max(initial=0) + 1, np.int32)
+    numbers[found] = np.arange(len(found))
+    return np.stack(np.divmod(found, width)), numbers[code]
 
 
 def batch_links(rows: Sequence[Ids], device: torch.device) -> torch.Tensor:

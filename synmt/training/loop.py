@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -59,6 +60,7 @@ class Trainer:
             self.progress.validated = -1
         self.log = Log(path / "log.tsv")
         self.events: Events | None = None
+        self._batches = lru_cache(1)(self._ordered)  # for millions of pairs, an order takes a second
         batches = self._batches(0)
         self.batches_an_epoch = len(batches)
         self.order = self.progress.order = zlib.crc32(repr(batches[:ORDERED]).encode())
@@ -139,7 +141,7 @@ class Trainer:
         updates = progress.update + max(0, rest + epochs * math.ceil(self.batches_an_epoch / self._batches_an_update))
         return min(config.updates or sys.maxsize, updates)
 
-    def _batches(self, epoch: int) -> Sequence[list[int]]:
+    def _ordered(self, epoch: int) -> Sequence[list[int]]:
         config = self.config
         return self.corpus.shuffled_batches(config.batch_tokens, config.seed, epoch, config.batch_by)
 

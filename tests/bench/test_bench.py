@@ -2,20 +2,25 @@
 
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel
+from synmt.training.distribution import Processes
+from synmt.training.update import Updater
 from synmt.trees.record import check_heads
 from tests.bench.aligners import OTHERS, Linked, aligner_rows, noisy
 from tests.bench.bare import BareSearch, BareTransformer
 from tests.bench.corpus import MEAN_LENGTH, VOCABULARY, random_sentences
 from tests.bench.flops import GIGA, training_flops
+from tests.bench.memory import Trained
 from tests.bench.pairs import Comparison, Measure, clock_of, compare
 from tests.bench.training import NETWORK, SYSTEMS, TRAINING, Bench, Sizes, encoded
 from tests.bench.translation import Searches
@@ -100,6 +105,27 @@ def test_operations_equal_those_counted_by_pytorch(source: int, target: int) -> 
     hidden = 3 * 2 * 2 * config.width * config.decoder_layers * target * (target - 1) / 2 / GIGA
     expected = training_flops(config, len(VOCABULARY.target), source, target) + hidden
     assert counter.get_total_flops() / GIGA == pytest.approx(expected, rel=1e-6)
+
+
+def test_fake_tensors_take_the_memory_of_real_ones() -> None:
+    """The twin adds up what PyTorch's profiler reports of its allocator."""
+    trained = Trained.of("small", "sequence", 10)
+    network = replace(TINY.network, dropout=0.0, attention_dropout=0.0, activation_dropout=0.0)
+    training = replace(trained.training, precision="fp32")
+    trained = replace(trained, model=replace(trained.model, network=network), training=training)
+    faked = trained.update(8, CPU)
+    model = TranslationModel(network, trained.model.source, trained.model.target, trained.vocabulary)
+    updater = Updater(model, trained.corpus, training, Processes(0, 1, CPU))
+    updater(updater.step([[*range(8)]], 1), 1e-3)
+    step = updater.step([[*range(8)]], 2)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
+        updater(step, 1e-3)
+    events = [each for each in profiled.profiler.kineto_results.events() if each.name() == "[memory]"]
+    events.sort(key=lambda each: each.start_ns())
+    before = 3 * 4 * faked.parameters  # parameters and Adam's moments; the first gradients are freed before the peak
+    real = before + max(accumulate(each.nbytes() for each in events))
+    assert faked.parameters == sum(each.numel() for each in model.parameters())
+    assert faked.bytes == pytest.approx(real, rel=0.05)
 
 
 def test_measured_memory_is_that_of_the_command(tmp_path: Path) -> None:

@@ -95,6 +95,20 @@ def test_the_order_of_pairs_is_complete_and_stable(lengths: list[tuple[int, int]
         assert same == sorted(same) and index in same
 
 
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), max_size=30), st.sampled_from([1, 10**9]))
+def test_pairs_are_sorted_by_their_longer_side_and_then_to_and_fro(lengths: list[tuple[int, int]], scale: int) -> None:
+    """The twin sorts all pairs; long ones have too many possible lengths to sort these instead."""
+    source, target = np.array(lengths, np.int64).reshape(-1, 2).T * scale
+    scaled = source * (target.sum() / max(1, source.sum()))
+    longer = [round(max(each)) for each in zip(scaled.tolist(), target.tolist(), strict=True)]
+    excess = scaled - target
+
+    def key(index: int) -> tuple[float, float]:
+        return longer[index], -excess[index] if longer[index] % 2 else excess[index]
+
+    assert order_by_lengths(source, target).tolist() == sorted(range(len(lengths)), key=key)
+
+
 @pytest.mark.parametrize("longer", [1, 2])
 def test_neighbours_have_similar_lengths_on_both_sides(longer: int) -> None:
     """The test compares with an order by sources and then targets; sources with labels are twice as long."""

@@ -1,12 +1,14 @@
 """A corpus on disk, and a short training run on it."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load_file
 
-from synmt.model.config import ModelConfig
+from synmt.model.config import BatchBy, ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import source_side
 from synmt.nn.config import TransformerConfig
@@ -76,3 +78,24 @@ def state(model: Path) -> tuple[dict[str, torch.Tensor], list[list[str]]]:
     tensors = {f"{number} {name}": t for number, file in enumerate(files) for name, t in load_file(file).items()}
     rows = [line.split("\t") for line in (model / "log.tsv").read_text().splitlines()]
     return tensors, [[row[column] for column in UNTIMED] for row in rows]
+
+
+@dataclass
+class OnTheDevice:
+    """Examples in a single batch that is on the device already."""
+
+    tensors: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return 1
+
+    def batch(
+        self, indices: Sequence[int], device: torch.device, random: torch.Generator | None = None
+    ) -> tuple[Any, ...]:
+        return self.tensors
+
+    def parts(self, indices: Sequence[int]) -> list[list[int]]:
+        return [list(indices)]
+
+    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> list[list[int]]:
+        return [[0]]

@@ -3,22 +3,27 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
 import torch
+from torch._dynamo.utils import counters
 from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from synmt.model.config import BatchBy
+from synmt.model.target import target_side
+from synmt.model.translation import TranslationModel
 from synmt.streams import BadInput
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 from synmt.training.loop import ahead
 from synmt.training.update import Updater, learning_rate
 from tests import tiny
+from tests.bench.corpus import VOCABULARY, random_sentences
+from tests.bench.training import SYSTEMS, encoded
+from tests.training.runs import OnTheDevice
 
 CPU = torch.device("cpu")
 aten = torch.ops.aten
@@ -50,27 +55,6 @@ class Waits(TorchDispatchMode):
             return method(*args, **kwargs)
 
         return counted
-
-
-@dataclass
-class OnTheDevice:
-    """Examples in a single batch that is on the device already."""
-
-    tensors: tuple[Any, ...]
-
-    def __len__(self) -> int:
-        return 1
-
-    def batch(
-        self, indices: Sequence[int], device: torch.device, random: torch.Generator | None = None
-    ) -> tuple[Any, ...]:
-        return self.tensors
-
-    def parts(self, indices: Sequence[int]) -> list[list[int]]:
-        return [list(indices)]
-
-    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> list[list[int]]:
-        return [[0]]
 
 
 @pytest.mark.parametrize(
@@ -197,3 +181,24 @@ def test_after_the_warm_up() -> None:
 def test_without_a_warm_up() -> None:
     assert learning_rate(1, 3e-4, 0, "constant", 10) == 3e-4
     assert learning_rate(4, 1.0, 0, "inverse-sqrt", 10) == 0.5
+
+
+def test_a_compiled_layer_is_compiled_three_times_at_most() -> None:
+    """For the first shape, for shapes of any size, and with or without padding. More shapes need no more."""
+    sentences, side = random_sentences(60), SYSTEMS["mask"]
+    corpus = encoded(side, sentences)
+    network = replace(tiny.CONFIG, encoder_layers=1, decoder_layers=1)
+    model = TranslationModel(network, side, target_side({"sequence": {}}), VOCABULARY)
+    layer = model.network.decoder_layers[0]
+    model.network.encoder.layers[0].compile(backend="eager")
+    for name in ("within", "across"):
+        setattr(layer, name, torch.compile(getattr(layer, name), backend="eager"))
+    torch._dynamo.reset()
+    counters.clear()
+    batches = [corpus.batch(indices, CPU) for indices in corpus.shuffled_batches(400, seed=1, epoch=0)]
+    shapes = {(*source.ids.shape, *target.inputs.shape) for source, target in batches}
+    for batch in batches:
+        model.loss(*batch, 0.1).total.backward()
+    assert len(shapes) > 5
+    assert 3 <= counters["frames"]["ok"] <= 3 * 3
+    assert not counters["graph_break"]
