@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps to a limit of address space")
-@pytest.mark.parametrize("mebibytes", [30, 80, 400])
+@pytest.mark.parametrize("mebibytes", [40, 80, 400])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_too_little_memory_is_reported_before_a_library_loads(command: str, mebibytes: int, folder: Path) -> None:
     done = shell(f"ulimit -v $((1024 * {mebibytes})); {COLD} {command}", folder)

@@ -168,7 +168,7 @@ def test_several_processes_prepare_the_same_columns(monkeypatch: pytest.MonkeyPa
     said = orjson.loads(found[0][0][DESCRIPTION])
     assert (said["bad"], said["pairs"]) == ({"bad line": 1}, 30)
     assert "2 of 30 source sentences have no dependency heads, and are read without it" in said["notes"]
-    assert sum(note.startswith("the crossing arcs of 1 target trees") for note in said["notes"]) == 1
+    assert sum(note.startswith("the crossing arcs of 1 target tree ") for note in said["notes"]) == 1
     with pytest.raises(BadInput, match=r"train.jsonl:18: "):
         run(tmp_path / "3", data, "pascal", ONE, target="gcn", prepared=tmp_path / "other", jobs=2)
 
