@@ -2,8 +2,8 @@
 
 The network runs on PyTorch's fake tensors, which have shapes but no numbers, on the device of tests.pretended_gpu.
 Memory is the most that all tensors take at a time, each rounded up to 512 bytes as PyTorch's allocator does. It does
-not include what CUDA and its libraries need, or what the allocator cannot reuse. Operations are calls that start at
-least one kernel; views and allocations do not.
+not include the memory of CUDA and its libraries, or gaps between allocations. Operations are calls that start at least
+one kernel; views and allocations do not.
 """
 
 import sys
@@ -172,7 +172,7 @@ class Trained:
 
 
 def corpus_of(model: ModelConfig, training: TrainingConfig, length: int) -> Corpus:
-    """Return a few random pairs, with a vocabulary of as many entries as the preset learns merges."""
+    """Return a few random pairs. Their vocabulary has as many entries as the preset has merges."""
     sources, targets = (random_sentences(SENTENCES, seed, length).sources for seed in (1, 2))
     line = Line("", "", 0)
     examples = []

@@ -55,7 +55,7 @@ EXCEPTIONS = {
 
 @dataclass(frozen=True)
 class Source:
-    """A file of synmt. modules: what it imports, as the parts of names; strings: each with its line."""
+    """A file of synmt. modules: the names of its imports, split at dots; strings: its strings with their lines."""
 
     text: str
     modules: list[list[str]]

@@ -162,7 +162,7 @@ def test_a_recorder_can_stop_after_the_last_weights() -> None:
 
 
 def test_dropout_preserves_the_mean() -> None:
-    """On average over draws, `attend` gives the same with dropout as without, both with a bias and causally."""
+    """The mean over many draws of dropout equals `attend` without dropout, with a bias and with a causal mask."""
     torch.manual_seed(0)
     query, key, value = torch.randn(3, 1, 2, 4, 8)
     hidden = torch.zeros(1, 1, 1, 4)
