@@ -147,7 +147,7 @@ def check_settings(config: Any) -> None:
     """Raise ValueError for a value of the wrong kind, not among the choices or out of bounds."""
     for each in settings_of(type(config)):
         if not each.fits(value := getattr(config, each.name)):
-            raise ValueError(f"{each.name.replace('_', ' ')} cannot be {value!r}")
+            raise ValueError(f"{each.name} cannot be {value!r}")
 
 
 def chosen(config: type, settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

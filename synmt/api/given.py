@@ -55,8 +55,6 @@ def takes(*settings: Setting) -> Callable[[Function], Function]:
                 if type(error) not in (ValueError, WrongUsage):
                     raise
                 text = OPTION.sub(lambda option: option[1].replace("-", "_"), str(error))
-                for name in keywords:
-                    text = text.replace(f"{name.replace('_', ' ')} cannot be ", f"{name} cannot be ")
                 raise type(error)(text) from None
 
         shown = signature(function)

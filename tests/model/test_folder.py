@@ -87,7 +87,7 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
     ("model", {"source": {"../mask": {}}}, "unknown idea"),
     ("model", {"source": ["mask"]}, ""),
     ("model", {"source": {"mask": {}, "linearized": {}}}, "cannot be combined"),
-    ("model", {"source": {"mask": {"per_layer": "yes"}}}, "per layer cannot be 'yes'"),
+    ("model", {"source": {"mask": {"per_layer": "yes"}}}, "per_layer cannot be 'yes'"),
     ("model", {"source": {"pascal": {"heads": 0}}}, "heads cannot be 0"),
     ("model", {"source": {}}, "the encoder needs an idea"),
     ("model", {"source": {"pascal": {"layer": 200}}}, "takes 2 heads of layer 200"),
@@ -103,7 +103,7 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
     ("network", {"width": "16"}, "width cannot be '16'"),
     ("network", {"width": 2**60}, "width cannot be"),
     ("network", {"heads": 0}, "heads cannot be 0"),
-    ("network", {"encoder_layers": 10**9}, "encoder layers cannot be"),
+    ("network", {"encoder_layers": 10**9}, "encoder_layers cannot be"),
     ("network", {"dropout": -1}, "dropout cannot be -1"),
     ("network", {"norm": "both"}, "norm cannot be 'both'"),
 ]
