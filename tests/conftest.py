@@ -16,7 +16,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # no test uses the network
 if getsignal(SIGINT) is SIG_IGN:  # set by a shell's `&`; commands that tests start would inherit it
     signal(SIGINT, default_int_handler)
 
-settings.register_profile("synmt", deadline=None)
+settings.register_profile("synmt", deadline=None, max_examples=50)
 settings.register_profile("few", deadline=None, max_examples=10)
 settings.load_profile("synmt")
 

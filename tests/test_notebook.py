@@ -38,5 +38,6 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     assert "(NNS dogs)" in printed and "-" in printed.splitlines()[-2]
     assert repr(shown[1]).startswith("<Model model:")
     assert [score.line.split("|")[0] for score in shown[2]] == ["BLEU", "chrF2"]
-    assert shown[3]._repr_svg_().lstrip().startswith("<?xml") and "supervised" in shown[3]._repr_svg_()
+    picture = shown[3]._repr_svg_()
+    assert picture.lstrip().startswith("<?xml") and "supervised" in picture
     assert Path("attention.pdf").read_bytes().startswith(b"%PDF")

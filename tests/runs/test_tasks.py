@@ -57,6 +57,7 @@ def states(folder: Path) -> list[str]:
     return [line.split("\t")[1] for line in opened(folder).listed()]
 
 
+@pytest.mark.parametrize("folder", ["text", "sizes"], indirect=True)
 def test_tasks_in_any_order_give_the_same_table(folder: Path) -> None:
     """Doing a task again changes nothing."""
     expected, source = table(opened(folder, "at once")), Random(5)
@@ -194,6 +195,7 @@ def test_an_interrupted_training_task_resumes(tmp_path: Path, monkeypatch: pytes
     assert all(torch.equal(mine[name], its[name]) for name in its)
 
 
+@pytest.mark.parametrize("folder", ["sizes"], indirect=True)
 def test_a_run_reports_its_progress(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     list(opened(folder).table())
     said = capfd.readouterr().err.splitlines()

@@ -68,7 +68,7 @@ def test_a_wide_beam_sums_over_all_trees(target: str) -> None:
     assert any(total > best + 1e-3 for total, best in expected.values())
 
 
-@pytest.mark.parametrize("target", tiny.WAITING_SYSTEMS)
+@pytest.mark.parametrize("target", ["transitions", "compose", "parent, split arcs", "gcn, reference", "parent+gcn"])
 def test_the_trees_of_given_words_are_summed(target: str) -> None:
     """The sum is that of all strings with these words if the beam can hold them all, else less, in any batch."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
@@ -77,7 +77,7 @@ def test_the_trees_of_given_words_are_summed(target: str) -> None:
     config = SearchConfig(max_length_offset=0)
     batch = sources.batch([2], vocabulary.padding, CPU)
     expected = all_translations(model, batch, config, SlowArcs(tiny.TARGET_SYSTEMS[target], vocabulary))
-    targets = sorted(expected, key=lambda words: (-len(words), words))[:: max(1, len(expected) // 12)]
+    targets = sorted(expected, key=lambda words: (-len(words), words))[:: max(1, len(expected) // 6)]
     assert all(words[-1] == END for words in targets) and {len(words) for words in targets} > {3}
     wide, narrow = (
         [total for words in targets for total in sums_over_strings(model, batch, [words], trees, transitions)]
