@@ -257,14 +257,22 @@ class Workplace:
     def call(self, name: str, options: Options, log: Path, output: Path | None = None) -> Cost:
         """Call a function of `calls` in a new process. Raises BadInput with the last line that it printed to stderr.
 
-        The process ends with this one: its standard input is a pipe that only this process can close.
+        The process ends with this one: its standard input is a pipe that only this process can close. It uses one
+        thread, unless OMP_NUM_THREADS says otherwise: rounding, and so each score, then depends neither on the number
+        of cores nor on the number of parallel tasks.
         """
         for path in (log, output):
             if path:
                 path.parent.mkdir(parents=True, exist_ok=True)
         words = [name, orjson.dumps(options, default=str).decode()]
         with log.open("ab") as errors, (output or Path(os.devnull)).open("wb") as stream:
-            process = subprocess.Popen([*COMMAND, *words], stdin=subprocess.PIPE, stdout=stream, stderr=errors)
+            process = subprocess.Popen(
+                [*COMMAND, *words],
+                stdin=subprocess.PIPE,
+                stdout=stream,
+                stderr=errors,
+                env={"OMP_NUM_THREADS": "1", **os.environ},
+            )
             self.processes.add(process)
             if self.stopped.is_set():
                 process.terminate()

@@ -195,6 +195,19 @@ def test_an_interrupted_training_task_resumes(tmp_path: Path, monkeypatch: pytes
     assert all(torch.equal(mine[name], its[name]) for name in its)
 
 
+def test_a_task_uses_one_thread_unless_told_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise scores would depend on the number of cores."""
+    said = "import os; print(os.environ['OMP_NUM_THREADS'])"
+    monkeypatch.setattr(tasks, "COMMAND", [sys.executable, "-c", said])
+    for given, expected in ((None, "1"), ("3", "3")):
+        if given:
+            monkeypatch.setenv("OMP_NUM_THREADS", given)
+        else:
+            monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+        tasks.Workplace(tmp_path).call("train", {}, tmp_path / "log", tmp_path / "output")
+        assert (tmp_path / "output").read_text() == f"{expected}\n"
+
+
 @pytest.mark.parametrize("folder", ["sizes"], indirect=True)
 def test_a_run_reports_its_progress(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     list(opened(folder).table())
