@@ -60,7 +60,7 @@ of_aligner, of_fit = in_section("Aligner"), in_section("Training", needs=FIT)
 @click.command("align", cls=SectionCommand, epilog=EPILOG, scope=scope_of, hints=LETTERS, common=COMMON)
 @click.argument("paths", nargs=-1, metavar="[MODEL] [FILE]...", type=Reads())
 @of_aligner(
-    "--fit", is_flag=True, unless="--links-from", help="Train an aligner; only needed for pairs on standard input.",
+    "--fit", is_flag=True, unless="--links-from", help="Train an aligner (needed for pairs on standard input).",
 )  # fmt: skip
 @of_aligner(
     "--method", metavar="METHOD", type=click.Choice(list(ALIGNERS)), unless="--links-from",
