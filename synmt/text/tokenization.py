@@ -104,7 +104,7 @@ class TextConfig:
     """The languages of the raw text on both sides, and its tokenizer."""
 
     source_language: str | None = setting(None, "language of the source (its file suffix, or en)", metavar="CODE")
-    target_language: str | None = setting(None, "language of the target (the same)", metavar="CODE")
+    target_language: str | None = setting(None, "language of the target (its file suffix, or en)", metavar="CODE")
     tokenizer: TokenizerName | None = setting(
         None, "moses tokenizes raw text (default); none: spaces separate tokens", unless="--init"
     )
