@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain, islice, tee
+from random import Random
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
@@ -63,12 +64,21 @@ class Bitext:
             yield rows
 
     def spread(self, most: int) -> Iterator[SentencePair]:
-        """Yield at most `most` pairs, evenly spaced; 0: all."""
-        size, places = len(self), iter(range(len(self)))
-        most = min(most, size) or size
+        """Yield at most `most` pairs, one drawn at random from each of as many stretches of the bitext; 0: all.
+
+        Every n-th pair would be a poor sample of a bitext that repeats itself, or in which kinds of lines alternate.
+        """
+        size = len(self)
+        most, random = min(most, size) or size, Random(1)
+        places = (random.randrange(part * size // most, (part + 1) * size // most) for part in range(most))
+        numbers, wanted = iter(range(size)), next(places, None)
         for window in self.windows():
-            chosen = ((number + 1) * most // size > number * most // size for number in places)
-            yield from pairs_of([row for row, kept in zip(window, chosen, strict=False) if kept])
+            kept = []
+            for row, number in zip(window, numbers, strict=False):
+                if number == wanted:
+                    kept.append(row)
+                    wanted = next(places, None)
+            yield from pairs_of(kept)
 
     def words(self, jobs: int = 1) -> "tuple[Counter[str], Counter[str]]":
         """Return the frequency of each word in the sources, and in the targets."""
