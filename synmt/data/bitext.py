@@ -64,21 +64,18 @@ class Bitext:
             yield rows
 
     def spread(self, most: int) -> Iterator[SentencePair]:
-        """Yield at most `most` pairs, one drawn at random from each of as many stretches of the bitext; 0: all.
+        """Cut the bitext into `most` equal stretches, and yield a random pair of each; 0: all pairs.
 
         Every n-th pair would be a poor sample of a bitext that repeats itself, or in which kinds of lines alternate.
         """
         size = len(self)
-        most, random = min(most, size) or size, Random(1)
-        places = (random.randrange(part * size // most, (part + 1) * size // most) for part in range(most))
-        numbers, wanted = iter(range(size)), next(places, None)
+        if not 0 < most < size:
+            yield from self
+            return
+        random, numbers = Random(1), iter(range(size))
+        chosen = {random.randrange(part * size // most, (part + 1) * size // most) for part in range(most)}
         for window in self.windows():
-            kept = []
-            for row, number in zip(window, numbers, strict=False):
-                if number == wanted:
-                    kept.append(row)
-                    wanted = next(places, None)
-            yield from pairs_of(kept)
+            yield from pairs_of(row for row, number in zip(window, numbers, strict=False) if number in chosen)
 
     def words(self, jobs: int = 1) -> "tuple[Counter[str], Counter[str]]":
         """Return the frequency of each word in the sources, and in the targets."""

@@ -348,7 +348,7 @@ def test_every_option_is_on_a_help_page(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", *commands()])
 def test_help_fits_a_screen(name: str) -> None:
-    context = cli.make_context("synmt", [], resilient_parsing=True, terminal_width=78)  # of 80 columns
+    context = cli.make_context("synmt", [], resilient_parsing=True, terminal_width=78)  # click's, in 80 columns
     for part in name.split():
         command = cast(click.Group, context.command).get_command(context, part)
         assert command
