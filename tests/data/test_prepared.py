@@ -65,7 +65,7 @@ def parts(found: Any) -> list[Any]:
     ("source", "target"),
     [*((system, "sequence") for system in tiny.SYSTEMS), *(("sequence", target) for target in tiny.TARGET_SYSTEMS)],
 )
-@pytest.mark.parametrize(("tree_dropout", "subword_dropout"), [(0.0, 0.0), (0.5, 0.4)])
+@pytest.mark.parametrize(("tree_dropout", "subword_dropout"), [(0.0, 0.0), (0.5, 0.0), (0.5, 0.4)])
 def test_batches_from_disk_equal_those_from_memory(
     source: str,
     target: str,

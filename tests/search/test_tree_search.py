@@ -68,7 +68,7 @@ def test_a_wide_beam_sums_over_all_trees(target: str) -> None:
     assert any(total > best + 1e-3 for total, best in expected.values())
 
 
-@pytest.mark.parametrize("target", ["transitions", "compose", "parent, split arcs", "gcn, reference", "parent+gcn"])
+@pytest.mark.parametrize("target", tiny.WAITING_SYSTEMS)
 def test_the_trees_of_given_words_are_summed(target: str) -> None:
     """The sum is that of all strings with these words if the beam can hold them all, else less, in any batch."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
