@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -35,12 +35,14 @@ Of = Mapping[str, str]  # inputs by name: options as text, files as checksums
 
 @dataclass(frozen=True)
 class Made:
-    """The note of an output. of: its inputs; cpu_seconds: CPU time of the last process that worked on it, None while
-    unfinished; megabytes: peak memory of that process, None if the output was made in this process."""
+    """The note of an output. of: its inputs; cpu_seconds: CPU time of all processes that worked on it, None while
+    unfinished; megabytes: peak memory of the last one, None if the output was made in this process; interrupted: CPU
+    time of the processes that ended before the output was finished."""
 
     of: dict[str, str]
     cpu_seconds: float | None = None
     megabytes: int | None = None
+    interrupted: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,14 @@ class Cost:
 
     cpu_seconds: float = 0.0
     megabytes: int | None = None
+
+
+class Unfinished(BadInput):
+    """The process that made an output ended early. cost: what it spent."""
+
+    def __init__(self, cause: str, log: Path, cost: Cost) -> None:
+        super().__init__(cause, str(log))
+        self.cost = cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +167,15 @@ def make(path: Path, note: Path, of: Of, work: Callable[[], Cost], anew: bool = 
     with naming(note):
         note.parent.mkdir(parents=True, exist_ok=True)
         path.parent.mkdir(parents=True, exist_ok=True)
-    write_aside(note, orjson.dumps(asdict(Made(dict(of)))))
-    made = Made(dict(of), **asdict(work()))
+    begun = Made(dict(of), interrupted=made.interrupted if made and made.of == of else 0.0)
+    write_aside(note, orjson.dumps(asdict(begun)))
+    try:
+        cost = work()
+    except Unfinished as error:
+        begun = replace(begun, interrupted=begun.interrupted + error.cost.cpu_seconds)
+        write_aside(note, orjson.dumps(asdict(begun)))
+        raise
+    made = replace(begun, cpu_seconds=begun.interrupted + cost.cpu_seconds, megabytes=cost.megabytes)
     write_aside(note, orjson.dumps(asdict(made), option=orjson.OPT_INDENT_2))
     return made
 
@@ -255,7 +272,7 @@ class Workplace:
             os.close(descriptor)
 
     def call(self, name: str, options: Options, log: Path, output: Path | None = None) -> Cost:
-        """Call a function of `calls` in a new process. Raises BadInput with the last line that it printed to stderr.
+        """Call a function of `calls` in a new process. Raises Unfinished with the last line that it printed to stderr.
 
         The process ends with this one: its standard input is a pipe that only this process can close. It uses one
         thread, unless OMP_NUM_THREADS says otherwise: rounding, and so each score, then depends neither on the number
@@ -281,10 +298,11 @@ class Workplace:
             self.processes.discard(process)
             if process.stdin:
                 process.stdin.close()
+        cost = Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024)
         if process.returncode:
             said = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:] or ["no message"]
-            raise BadInput(f"synmt {name} ended with {process.returncode}: {said[0]}", str(log))
-        return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024)
+            raise Unfinished(f"synmt {name} ended with {process.returncode}: {said[0]}", log, cost)
+        return cost
 
     def write(self, path: Path, name: str, options: Options, trees: Path | None = None) -> Cost:
         """Write the output of a call to a file, which appears once it is complete; as `call`.

@@ -49,6 +49,12 @@ def opened(folder: Path, out: str = "out") -> Run:
     return Run.open(folder / "run.toml", folder / out)
 
 
+def made(path: Path) -> dict[str, Any]:
+    """Return the note of a path."""
+    note: dict[str, Any] = json.loads((path.parents[1] / "notes" / path.parent.name / f"{path.name}.json").read_text())
+    return note
+
+
 def table(run: Run) -> list[dict[str, Any]]:
     return [{**json.loads(line), "cpu_minutes": 0, "megabytes": 0} for line in run.table("json")]
 
@@ -183,6 +189,8 @@ def test_an_interrupted_training_task_resumes(tmp_path: Path, monkeypatch: pytes
     (checkpoint,) = checkpoints(stopped / "checkpoint")
     update = int(checkpoint.stem.removeprefix("update-"))
     assert 5 <= update < 150 and states(tmp_path)[number - 1] == "ready"
+    interrupted = made(stopped)["interrupted"]
+    assert interrupted > 0 and made(stopped)["cpu_seconds"] is None
     both = [FORKS.Process(target=_do, args=(tmp_path, number, warm)) for _ in range(2)]
     for process in both:
         process.start()
@@ -193,6 +201,7 @@ def test_an_interrupted_training_task_resumes(tmp_path: Path, monkeypatch: pytes
     assert updates == [row.split("\t")[0] for row in (whole / "log.tsv").read_text().splitlines()[1:]]
     mine, its = (load_file(each / "model.safetensors") for each in (stopped, whole))
     assert all(torch.equal(mine[name], its[name]) for name in its)
+    assert made(stopped)["interrupted"] == interrupted < made(stopped)["cpu_seconds"]
 
 
 def test_a_task_uses_one_thread_unless_told_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
