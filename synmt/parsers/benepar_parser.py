@@ -1,8 +1,8 @@
 """Constituency trees by benepar, with a faster chart parser for models with a character LSTM on a CPU.
 
 Kitaev & Klein (2018), "Constituency parsing with a self-attentive encoder". The scores are benepar's. The speed comes
-from omitting work: we do not score spans below the diagonal, encode the characters of a word once per batch, and
-replace the first label layer of each span by the difference of two projected fenceposts.
+from omitting work: we do not score spans below the diagonal, encode the characters of a word once per window of lines,
+and replace the first label layer of each span by the difference of two projected fenceposts.
 """
 
 import warnings
@@ -83,17 +83,28 @@ def device_of(model: ChartModel) -> torch.device:
     return device
 
 
-def word_vectors(model: ChartModel, sentences: Sequence[Sequence[str]]) -> Tensor:
-    """Return the character LSTM's vectors of words, sentence start and stop, [b, longest + 2, d / 2]."""
-    vocabulary: dict[str, int] = {}
-    rows = torch.zeros(len(sentences), max(map(len, sentences)) + 2, dtype=torch.long)
-    for sentence, words in enumerate(sentences):
-        ids = [vocabulary.setdefault(word, len(vocabulary)) for word in words]
-        rows[sentence, 1 : len(words) + 1] = torch.tensor(ids) + 2
-        rows[sentence, len(words) + 1] = 1
-    encoded = model.retokenizer(list(vocabulary), return_tensors="np")
+class WordVectors(NamedTuple):
+    """The character LSTM's vectors of words: rows of `vectors`, [2 + number of words, d / 2], by word. The first two
+    rows are those of sentence start and stop."""
+
+    rows: dict[str, int]
+    vectors: Tensor
+
+    def of(self, sentences: Sequence[Sequence[str]]) -> Tensor:
+        """Return the vectors of sentences, from start to stop, [b, longest + 2, d / 2]."""
+        rows = torch.zeros(len(sentences), max(map(len, sentences)) + 2, dtype=torch.long)
+        for sentence, words in enumerate(sentences):
+            rows[sentence, 1 : len(words) + 1] = torch.tensor([self.rows[word] for word in words])
+            rows[sentence, len(words) + 1] = 1
+        return self.vectors[rows.to(self.vectors.device)]
+
+
+def word_vectors(model: ChartModel, sentences: Sequence[Sequence[str]]) -> WordVectors:
+    """Encode each distinct word once."""
+    words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
+    encoded = model.retokenizer(words, return_tensors="np")
     # The retokenizer puts the start symbol first and the stop symbol last; here both come first.
-    order = np.r_[0, len(vocabulary) + 1, 1 : len(vocabulary) + 1]
+    order = np.r_[0, len(words) + 1, 1 : len(words) + 1]
     characters = pack_padded_sequence(
         torch.from_numpy(encoded["char_ids"][order]).to(device_of(model)),
         torch.from_numpy(encoded["word_lens"][order]),
@@ -101,18 +112,18 @@ def word_vectors(model: ChartModel, sentences: Sequence[Sequence[str]]) -> Tenso
         enforce_sorted=False,
     )
     real = torch.ones(1, len(order), dtype=torch.bool, device=device_of(model))
-    vectors = model.char_encoder(characters, real)[0]
-    return vectors[rows.to(device_of(model))]
+    return WordVectors({word: row for row, word in enumerate(words, 2)}, model.char_encoder(characters, real)[0])
 
 
-def score(model: ChartModel, sentences: Sequence[Sequence[str]]) -> ChartScores:
+def score(model: ChartModel, sentences: Sequence[Sequence[str]], words: WordVectors) -> ChartScores:
+    """Return the scores of sentences, given the vectors of their words."""
     lengths = torch.tensor([len(words) for words in sentences], device=device_of(model))
     mask = torch.arange(int(lengths.max()) + 2, device=device_of(model)) < lengths[:, None] + 2
-    encoded = model.encoder(model.add_timing(model.morpho_emb_dropout(word_vectors(model, sentences))), mask)
+    encoded = model.encoder(model.add_timing(model.morpho_emb_dropout(words.of(sentences))), mask)
     encoded = torch.cat([encoded[..., 0::2], encoded[..., 1::2]], -1)
-    words = mask.clone()
-    words[:, 0] = False
-    words[torch.arange(len(sentences), device=device_of(model)), lengths + 1] = False
+    is_word = mask.clone()
+    is_word[:, 0] = False
+    is_word[torch.arange(len(sentences), device=device_of(model)), lengths + 1] = False
 
     half = model.d_model // 2
     fenceposts = torch.cat([encoded[:, :-1, :half], encoded[:, 1:, half:]], -1)
@@ -131,7 +142,7 @@ def score(model: ChartModel, sentences: Sequence[Sequence[str]]) -> ChartScores:
     )
     for layer in rest:
         hidden = layer(hidden)
-    return ChartScores(F.pad(hidden, (1, 0)), model.f_tag(encoded[words]))
+    return ChartScores(F.pad(hidden, (1, 0)), model.f_tag(encoded[is_word]))
 
 
 def best_spans(values: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
@@ -181,10 +192,10 @@ def roots(lengths: Sequence[int]) -> Tensor:
 
 
 @torch.no_grad()
-def predict(model: ChartModel, sentences: Sequence[Sequence[str]]) -> list[Analysis]:
-    """Return the best tree of each sentence. The model must be in evaluation mode."""
-    lengths = [len(words) for words in sentences]
-    scores = score(model, sentences)
+def predict(model: ChartModel, sentences: Sequence[Sequence[str]], words: WordVectors) -> list[Analysis]:
+    """Return the best tree of each sentence, given the vectors of its words. The model must be in evaluation mode."""
+    lengths = [len(sentence) for sentence in sentences]
+    scores = score(model, sentences, words)
     scores.spans[roots(lengths), 0] = FORBIDDEN
     values, labels = scores.spans.max(-1)
     chosen = best_spans(values.cpu().numpy(), lengths)
@@ -270,11 +281,13 @@ class BeneparParser:
         return under_one_root([tree_of_spans(words, each.tags, each.spans) for words, each in trees])
 
 
+@torch.no_grad()
 def chart_analyses(model: CharacterModel, sentences: Sequence[InputSentence]) -> list[Analysis]:
     """Return the best trees by our fast chart parser, in batches of similar length."""
-    words = [sentence.words for sentence in sentences]
+    tokens = [sentence.words for sentence in sentences]
+    words = word_vectors(model, tokens)
     analyses: list[Analysis] = subbatching.map(
-        lambda batch: predict(model, batch), words, costs=list(map(len, words)), max_cost=BATCH_WORDS
+        lambda batch: predict(model, batch, words), tokens, costs=list(map(len, tokens)), max_cost=BATCH_WORDS
     )
     return analyses
 

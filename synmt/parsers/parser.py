@@ -7,6 +7,7 @@ is true, the result is the text with single spaces and without white space at th
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -19,6 +20,7 @@ from synmt.trees.record import ParseRecord
 SENTENCE_ENDS = frozenset({".", "!", "?", "…", "...", "?!", "!?", "!!", "??", "!!!", "???"})
 CLOSERS = frozenset("\"'”’»)]}") | {"''"}
 OPENERS = frozenset("\"'“‘«([{¿¡") | {"``"}
+LINES_IN_MEMORY = 256  # after so many lines, spaCy forgets their words, which would otherwise fill the memory
 _WHITE_SPACE = re.compile(r"\s+")
 CONSTITUENCY = "constituency.safetensors"
 DEPENDENCY = "dependency.udpipe"
@@ -117,11 +119,15 @@ class SpacyTokenizer:
             import spacy
 
         self._language = spacy.blank(language)
+        self._zone, self._lines = ExitStack(), 0
 
     def split(self, text: str) -> list[list[str]]:
         """Return the tokens of a normalized text by sentence."""
-        with self._language.memory_zone():
-            tokens = [(token.text, bool(token.whitespace_)) for token in self._language.tokenizer(text)]
+        if self._lines % LINES_IN_MEMORY == 0:
+            self._zone.close()
+            self._zone.enter_context(self._language.memory_zone())
+        self._lines += 1
+        tokens = [(token.text, bool(token.whitespace_)) for token in self._language.tokenizer(text)]
         if not tokens:
             return []
         return split_sentences([token for token, _ in tokens], [space for _, space in tokens])

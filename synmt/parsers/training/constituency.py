@@ -39,6 +39,7 @@ from synmt.parsers.benepar_parser import (
     roots,
     score,
     triangle,
+    word_vectors,
 )
 from synmt.parsers.stream import parse_texts
 from synmt.parsers.training.treebank import TreebankSentence, read_dependency_examples, read_examples, read_trees
@@ -97,7 +98,8 @@ def gold_labels(model: ChartModel, examples: Sequence[TreebankSentence]) -> Tens
 def loss(model: ChartModel, examples: Sequence[TreebankSentence]) -> Tensor:
     """Return the structured hinge loss of the trees plus the cross-entropy of the tags, both per word."""
     lengths = [len(each.words) for each in examples]
-    scores = score(model, [each.words for each in examples])
+    sentences = [each.words for each in examples]
+    scores = score(model, sentences, word_vectors(model, sentences))
     gold = gold_labels(model, examples).to(device_of(model))
     with torch.no_grad():
         augmented = scores.spans + 1
@@ -157,12 +159,15 @@ def batches(examples: Sequence[TreebankSentence], randomness: random.Random) -> 
     yield from whole
 
 
+@torch.no_grad()
 def span_f1(model: CharacterModel, examples: Sequence[TreebankSentence]) -> float:
     """Return the F1 of labelled spans in percent, counting unary chains as one label: a quick check during training."""
     model.eval()
     matched = gold = predicted = 0
     for batch in batches(examples, random.Random(0)):
-        for each, analysis in zip(batch, predict(model, [each.words for each in batch]), strict=True):
+        sentences = [each.words for each in batch]
+        found = predict(model, sentences, word_vectors(model, sentences))
+        for each, analysis in zip(batch, found, strict=True):
             spans = {span for span in analysis.spans if span[2]}
             matched += len(spans.intersection(each.spans))
             gold += len(each.spans)
