@@ -1,6 +1,9 @@
 """Imports run one way, as described in synmt/__init__.py, and have no cycles, even inside a folder."""
 
 import ast
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,3 +84,13 @@ def test_no_files_import_each_other_in_a_cycle() -> None:
 @pytest.mark.parametrize("name", FREE_OF_TORCH)
 def test_lower_floors_do_not_import_torch(name: str) -> None:
     assert "torch" not in {parts[0] for file in files(name) for parts in imported(file)}
+
+
+@pytest.mark.parametrize("given", [{}, {"GOMP_SPINCOUNT": "7"}])
+def test_importing_synmt_sets_how_long_openmp_spins_unless_the_user_has(given: dict[str, str]) -> None:
+    """This must happen before PyTorch loads."""
+    names = "GOMP_SPINCOUNT", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+    environment = {name: value for name, value in os.environ.items() if name not in names} | given
+    program = "import os, sys, synmt; print(os.environ['GOMP_SPINCOUNT'], 'torch' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert found.stdout.split() == [given.get("GOMP_SPINCOUNT", "2000"), "False"]

@@ -40,16 +40,6 @@ GROUPS = {
 }
 COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
 
-# Set for native libraries, which read them as they load, unless the user has set them.
-ENVIRONMENT = {
-    # How long OpenMP threads spin before they sleep. At OpenMP's default of 300,000, a small training run on a busy
-    # machine does little but spin; this value is as fast on an idle machine.
-    "GOMP_SPINCOUNT": "2000",
-    # How many kernels oneDNN caches, one per shape. Its default of 1,024 takes half a GiB when training in bf16, where
-    # few shapes recur.
-    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
-}
-
 LIBRARIES = ("torch", "numpy", "benepar", "spacy", "ufal.udpipe", "sacremoses", "subword-nmt", "sacrebleu", "eflomal")
 COMPLETE = "_SYNMT_COMPLETE"  # the environment variable by which a shell asks for completions
 
@@ -124,8 +114,6 @@ def main() -> None:
 
 def reported(name: str, work: Callable[[], int | None]) -> int:
     """Do the work of a process and return its exit code; an error becomes one line on stderr, which the name starts."""
-    for variable, value in ENVIRONMENT.items():
-        os.environ.setdefault(variable, value)
     watch_limit()
     search_rarely()
     try:
