@@ -8,10 +8,9 @@ import click
 from synmt.cli.paths import Reads
 from synmt.cli.sections import in_section
 from synmt.streams import BadInput, WrongUsage
-from synmt.text.bpe import Bpe
+from synmt.text.bpe import Bpe, Segment
 
 Command = Callable[..., None]
-Segment = Callable[[str], list[str]]  # splits a word into subwords
 
 input_files = click.argument(
     "files", nargs=-1, metavar="[FILE]...", type=Reads(), callback=lambda context, parameter, files: or_stdin(files)

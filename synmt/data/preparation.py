@@ -10,13 +10,13 @@ from synmt.data.bitext import Bitext
 from synmt.data.corpus import Corpus
 from synmt.data.records import SentencePair
 from synmt.data.rows import add_row
-from synmt.ideas.source import Segment, SourceIdea, Task, lacking
+from synmt.ideas.source import SourceIdea, Task, lacking
 from synmt.model.config import ModelConfig
 from synmt.model.source import SourceFeatures
 from synmt.model.target import TargetSide
 from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import Line, Notes, counted
-from synmt.text.bpe import Bpe
+from synmt.text.bpe import Bpe, Segment
 from synmt.text.vocabulary import Vocabulary, is_structural
 from synmt.trees.dependency import is_lifted
 from synmt.trees.record import ParseRecord

@@ -145,7 +145,8 @@ def target_records(
 
 
 def _has_arcs(line: Line) -> bool:
-    return not line.text.startswith("{") and any(map(is_arc, read_entries(line.text)))
+    text = line.text  # most lines have no "ARC", which is part of every arc
+    return "ARC" in text and not text.startswith("{") and any(map(is_arc, read_entries(text)))
 
 
 def _without_arcs(lines: Iterable[Line], side: TargetSide, bad: BadLines) -> Iterator[Line]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from synmt.ideas import PLAIN, SOURCE_IDEAS
 from synmt.ideas.source import (
     Layout,
-    Segment,
     SourceIdea,
     Task,
     ideas_of,
@@ -18,6 +17,7 @@ from synmt.ideas.source import (
     unparsed,
 )
 from synmt.nn.config import TransformerConfig
+from synmt.text.bpe import Segment
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from synmt.ideas import PLAIN, TARGET_IDEAS
-from synmt.ideas.source import Segment, ideas_of, options_of, owners_of_heads
+from synmt.ideas.source import ideas_of, options_of, owners_of_heads
 from synmt.ideas.target import CAUSAL, PREFIXES, Reading, Spelling, TargetIdea
 from synmt.nn.config import TransformerConfig
 from synmt.registry import attribute
+from synmt.text.bpe import Segment
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.record import ParseRecord

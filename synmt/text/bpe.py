@@ -5,9 +5,9 @@ The codes are in subword-nmt's own format, so the files are interchangeable. Onl
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from synmt.streams import BadInput, read_lines
 
@@ -17,6 +17,7 @@ NO_MERGES = "#version: 0.2\n"
 VERSIONS = {"0.1": (0, 1), "0.2": (0, 2)}
 MOST_MERGES, LONGEST_CODES = 2**20, 2**25  # ten times as large as any model's
 REMEMBERED = 200_000  # words; bounds the memory of a long stream
+Segment = Callable[[str], Sequence[str]]  # returns the subwords of a word, at least one
 
 
 class CodesError(ValueError):
@@ -72,7 +73,10 @@ def _merges(words: list[tuple[tuple[str, ...], int]], most: int) -> Iterator[tup
 
 
 class Bpe:
-    """Splits words into subwords by learned merges. All subwords of a word but the last end in `@@`."""
+    """Splits words into subwords by learned merges. All subwords of a word but the last end in `@@`.
+
+    segment: returns the subwords of a word, and remembers them.
+    """
 
     def __init__(self, codes: str) -> None:
         """Read the codes. Raises CodesError if the text is not a list of merges."""
@@ -81,7 +85,7 @@ class Bpe:
         self.codes = codes
         self._encode = encode
         self._version, self._ranks = _read_codes(codes)
-        self._known = lru_cache(REMEMBERED)(self._split)
+        self.segment: Segment = lru_cache(REMEMBERED)(self._split)
 
     @classmethod
     def load(cls, path: str) -> "Bpe":
@@ -98,34 +102,23 @@ class Bpe:
         except CodesError as error:
             raise BadInput(str(error), path) from None
 
-    def segment(self, word: str) -> list[str]:
-        """Return the subwords of a word, at least one."""
-        return [*self._known(word)]
-
     @contextmanager
-    def dropping(self, rate: float, seed: str) -> Iterator[Callable[[str], list[str]]]:
+    def dropping(self, rate: float, seed: str) -> Iterator[Segment]:
         """Yield a function that segments words and skips each merge with probability `rate`.
 
         Every occurrence of a word gets the same subwords. BPE-dropout: Provilkov, Emelianenko & Voita (2020), ACL.
         """
-        known: dict[str, list[str]] = {}
-
-        def segment(word: str) -> list[str]:
-            if word not in known:
-                known[word] = [*self._split(word, rate)]
-            return [*known[word]]
-
         state = random.getstate()  # subword-nmt draws from the global generator, which belongs to our caller
         random.seed(seed)
         try:
-            yield segment
+            yield cache(lambda word: self._split(word, rate))
         finally:
             random.setstate(state)
 
     def apply(self, tokens: list[str]) -> list[str]:
         """Return the subwords of all tokens in order, skipping empty tokens."""
-        known = self._known
-        return [subword for token in tokens if token for subword in known(token)]
+        segment = self.segment
+        return [subword for token in tokens if token for subword in segment(token)]
 
     def _split(self, word: str, dropout: float = 0.0) -> tuple[str, ...]:
         if not word:
@@ -150,7 +143,7 @@ def _read_codes(codes: str) -> tuple[tuple[int, int], dict[tuple[str, str], int]
     return VERSIONS[name], ranks
 
 
-def join_subwords(subwords: list[str]) -> list[str]:
+def join_subwords(subwords: Iterable[str]) -> list[str]:
     """Join subwords into words. This inverts `Bpe.apply` for words that do not end in `@@` themselves.
 
     If the last word is incomplete, as in a truncated translation, it loses its `@@` too.

@@ -7,8 +7,10 @@ be ten thousand levels deep.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from synmt.text.bpe import Segment
 
 ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 ROOT_LABELS = frozenset({"", "ROOT", "TOP"})
@@ -192,12 +194,11 @@ def under_one_root(trees: Sequence[Tree], label: str = "TOP") -> Tree:
     return Tree(nodes, parents)
 
 
-def split_leaves(tree: Tree, segment: Callable[[str], list[str]]) -> Tree:
+def split_leaves(tree: Tree, segment: Segment) -> Tree:
     """Replace each leaf by its subwords, as siblings under the same parent: `(NN father)` becomes `(NN fa@@ ther)`.
 
     This is what McDonald & Chiang (NAACL SRW 2021) do.
 
-    segment: returns the subwords of a raw word, at least one, as `Bpe.segment` does.
     Raises TreeError if the tree is a single word with several subwords, which would have no parent.
     """
     split = Tree([], [])

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from synmt.streams import BadLines
+from synmt.text.bpe import Segment
 from synmt.trees.constituency import Tree, TreeError, escape, split_leaves, subtree_ends
 from synmt.trees.record import read_tree
 
@@ -75,7 +76,7 @@ LINEARIZATIONS: dict[str, Callable[[Tree], list[str]]] = {
 }
 
 
-def linearized(line: str, form: str, segment: Callable[[str], list[str]] | None = None) -> str:
+def linearized(line: str, form: str, segment: Segment | None = None) -> str:
     """Return the token line of a parse record, with words split by `segment`; "" for an empty record.
 
     Raises ValueError if the line is not a record with a tree.
@@ -138,7 +139,7 @@ def write_mask_record(tree: Tree) -> str:
     return orjson.dumps(fields).decode()
 
 
-def mask_record(line: str, segment: Callable[[str], list[str]] | None, max_nodes: int, bad: BadLines) -> str:
+def mask_record(line: str, segment: Segment | None, max_nodes: int, bad: BadLines) -> str:
     """Return the mask record of a parse record, with words split by `segment`; {} for an empty record.
 
     A tree of more than `max_nodes` nodes also gives {}. Raises ValueError if the line is not a record with a tree.

@@ -8,13 +8,13 @@ b below it, LEFT-ARC:l attaches b to a and removes b; RIGHT-ARC:l attaches a to 
 Positions are those of the decoder's input: 0 is the begin of sentence, and token k (from 1) is at position k.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
 from synmt.streams import BadLines
-from synmt.text.bpe import JOINER, join_subwords
+from synmt.text.bpe import JOINER, Segment, join_subwords
 from synmt.text.tokenization import Tokenizer, spaces_after
 from synmt.trees.arc_tokens import ROOT_RELATION, ArcStyle, Kind, Token, is_arc, read_entries, write_entries
 from synmt.trees.dependency import DEPENDENCY, is_lifted, lifted, lowered, realigned
@@ -317,7 +317,7 @@ def _record(entries: Sequence[str], state: State) -> ParseRecord:
     return record
 
 
-def transitions_of_record(record: ParseRecord, segment: Callable[[str], list[str]], style: ArcStyle) -> list[str]:
+def transitions_of_record(record: ParseRecord, segment: Segment, style: ArcStyle) -> list[str]:
     """Return the target string of a record's dependency tree, with words split by `segment`.
 
     Lifts a tree that is not projective. Raises TreeNotDerivable for a tree with several roots, RecordError for a
@@ -336,7 +336,7 @@ def write_string(
     record: ParseRecord,
     style: ArcStyle,
     tokenizer: Tokenizer | None,
-    segment: Callable[[str], list[str]] | None,
+    segment: Segment | None,
     bad: BadLines,
     crossings: list[bool],
 ) -> str:

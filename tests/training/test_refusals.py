@@ -146,7 +146,7 @@ def test_words_of_one_letter_have_no_merges(tmp_path: Path) -> None:
     (tmp_path / "letters").write_text("a b c\nb c a\n" * 4)
     data = PairFiles(str(tmp_path / "letters"), str(tmp_path / "letters"))
     folder = run(tmp_path / "model", data, "sequence", replace(SHORT, updates=2))
-    assert folder.bpe.segment("ab") == ["a@@", "b"]
+    assert folder.bpe.segment("ab") == ("a@@", "b")
 
 
 def test_the_longest_pairs_have_the_maximum_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

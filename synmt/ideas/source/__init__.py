@@ -6,13 +6,14 @@ device, once per batch; only matrices that users provide are n×n from the start
 ideas.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import check_settings, chosen
 from synmt.streams import counted
+from synmt.text.bpe import Segment
 from synmt.text.vocabulary import structural
 from synmt.trees.record import UNATTACHED, ParseRecord, check_heads
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 Idea = TypeVar("Idea")
 Value = TypeVar("Value")
-Segment = Callable[[str], list[str]]
 Task = Literal["translate", "translate-unparsed", "parse"]  # translate-unparsed: ignore the sentence's trees
 Heads = Mapping[int, tuple[int, ...]]  # by layer, counted from 1: heads, counted from 0
 SOME_HEADS = "some heads"  # among needs: the heads of a partial tree suffice

@@ -7,7 +7,8 @@ Labels and brackets are structural tokens, distinct from words with the same spe
 from dataclasses import dataclass
 from typing import ClassVar
 
-from synmt.ideas.source import Layout, Segment, SourceIdea, Task, words_of_subwords
+from synmt.ideas.source import Layout, SourceIdea, Task, words_of_subwords
+from synmt.text.bpe import Segment
 from synmt.text.vocabulary import structural
 from synmt.trees.constituency import Tree, split_leaves
 from synmt.trees.record import ParseRecord

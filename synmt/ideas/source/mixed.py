@@ -11,8 +11,9 @@ where L(x) is the tree as `linearized` writes it.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from synmt.ideas.source import Layout, Segment, SourceIdea, Task
+from synmt.ideas.source import Layout, SourceIdea, Task
 from synmt.ideas.source.linearized import bracketed
+from synmt.text.bpe import Segment
 from synmt.trees.record import ParseRecord
 
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from synmt.ideas.source import Heads, Segment
+from synmt.ideas.source import Heads
 from synmt.nn.config import TransformerConfig
 from synmt.options import check_settings
-from synmt.text.bpe import join_subwords
+from synmt.text.bpe import Segment, join_subwords
 from synmt.text.vocabulary import Vocabulary, is_structural
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.record import ParseRecord

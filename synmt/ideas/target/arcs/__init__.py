@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from synmt.ideas.source import Segment
 from synmt.ideas.target import Spelling
+from synmt.text.bpe import Segment
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import arc_labels, is_arc
 from synmt.trees.record import ParseRecord

@@ -22,10 +22,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from synmt.ideas.source import Segment
 from synmt.ideas.target import CAUSAL, Spelling, TargetIdea
 from synmt.ideas.target.tags.strings import read_tag, tagged, transitions_of_tags
 from synmt.options import setting
+from synmt.text.bpe import Segment
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.record import ParseRecord
