@@ -1,5 +1,6 @@
-"""A command that keeps running answers each line before the next one is sent."""
+"""A command that keeps running answers each line before the next one is sent, and reads no more than it can write."""
 
+import os
 import subprocess
 from pathlib import Path
 from select import select
@@ -11,6 +12,8 @@ from tests.cli.commands import BUFFERED, RECORD, warm_command
 from tests.inspection.models import write_model
 
 SECONDS = 60  # enough for a start on a busy machine
+STALLED = 2  # seconds without room for input
+MOST = 2**22  # bytes of input, more than windows and pipes hold
 PAIR = "He is my father\tEr ist mein Vater"
 
 
@@ -60,3 +63,30 @@ def test_each_line_is_answered(command: str, line: str, answer: str, folder: Pat
         process.stdin.close()
         if "links-from" not in command:
             assert len(process.stdout.read().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("linearize", RECORD),
+        ("bpe apply --codes codes", "fat"),
+        ("parse --parser udpipe --jobs 2", "Father."),
+        ("translate sequence --format jsonl", "Father"),
+    ],
+)
+def test_a_command_whose_output_nobody_reads_stops_reading(command: str, line: str, folder: Path) -> None:
+    """So a pipeline is as slow as its slowest stage, and does not fill the memory in front of it."""
+    words = [*warm_command(), *command.split()]
+    with subprocess.Popen(words, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=BUFFERED) as process:
+        assert process.stdin and process.stdout
+        stdin, size, written = process.stdin.fileno(), len(line) + 1, 0
+        lines = f"{line}\n".encode() * 1000
+        os.set_blocking(stdin, False)
+        while written < MOST:
+            answered, room, _ = select([process.stdout], [stdin], [], SECONDS)
+            if not room and not (answered and select([], [stdin], [], STALLED)[1]):
+                break
+            written += os.write(stdin, lines[written % size :])
+        assert process.poll() is None
+        process.kill()
+    assert written < MOST
