@@ -44,7 +44,7 @@ Examples:
 @click.option("--out", type=Writes(path_type=Path), help="Folder for all output.  [default: FILE without its suffix]")
 @click.option(
     "--jobs", type=click.IntRange(1, MOST_JOBS), default=1, metavar="N",
-    help="Train N models at a time, and parse with N processes.",
+    help="Do N tasks at a time, and parse with N processes.",
 )  # fmt: skip
 @output_format("How to print the table", unless=("--list", "--task"))
 @in_section("Options", unless=("--list", "--task"))(

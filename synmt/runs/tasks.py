@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -345,19 +346,20 @@ class Workplace:
 def do_all(place: Workplace, tasks: Sequence[Task], jobs: int) -> None:
     """Do the tasks that are not done, up to `jobs` at a time; each parse uses that many processes itself.
 
-    Before the first task of a kind starts, all existing output of this kind is compared with its inputs. Raises
+    A model is translated with as soon as it is trained, while others still train, so no process waits for work. All
+    existing output is compared with its inputs before the first task starts, or as soon as its inputs exist. Raises
     BadInput, and Interrupted once the running processes have saved their work.
     """
-    for verb, group in groupby(tasks, key=lambda task: task.verb):
+    for parsing, group in groupby(tasks, key=lambda task: task.verb == "parsing"):
         known: dict[Path, bool] = {}
         todo = [task for task in group if not place.is_done(task, known)]
-        do(place, todo, 1 if verb == "parsing" else jobs)
+        do(place, todo, 1 if parsing else jobs)
 
 
 def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
     """Do tasks, up to `jobs` at a time, and report each one. A task waits for the tasks that it needs. Raises as
     `do_all`."""
-    progress = Progress(len(tasks), jobs)
+    progress = {verb: Progress(total, jobs) for verb, total in Counter(task.verb for task in tasks).items()}
     ended = {task: threading.Event() for task in tasks}
 
     def work(task: Task) -> None:
@@ -365,9 +367,9 @@ def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
             while each in ended and not ended[each].wait(POLL):
                 if place.stopped.is_set():
                     return
-        began = progress.begin(task.name)
+        began = progress[task.verb].begin(task.name)
         place.make(task.path, task.inputs, task.work, task.anew)
-        progress.end(began)
+        progress[task.verb].end(began)
         ended[task].set()
 
     with Interruption() as interruption, ThreadPoolExecutor(jobs) as pool:
@@ -384,7 +386,7 @@ def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
 
 
 class Progress:
-    """Reports on stderr each task that starts, and estimates how long the remaining ones take."""
+    """Reports on stderr each task of a kind that starts, and estimates how long the remaining ones take."""
 
     def __init__(self, total: int, jobs: int) -> None:
         self._total, self._jobs, self._lock = total, jobs, threading.Lock()

@@ -6,8 +6,10 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from shlex import join
@@ -215,6 +217,26 @@ def test_a_task_uses_one_thread_unless_told_otherwise(tmp_path: Path, monkeypatc
             monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
         tasks.Workplace(tmp_path).call("train", {}, tmp_path / "log", tmp_path / "output")
         assert (tmp_path / "output").read_text() == f"{expected}\n"
+
+
+def test_a_model_translates_while_another_trains(tmp_path: Path) -> None:
+    """Here the second model trains until the first one has translated."""
+    place, translated = tasks.Workplace(tmp_path), threading.Event()
+
+    def work(path: Path) -> tasks.Cost:
+        if path.name == "b":
+            assert translated.wait(60)
+        if path.name == "a.test":
+            translated.set()
+        path.touch()
+        return tasks.Cost()
+
+    plan = tasks.TaskList(place)
+    for verb, name, needs in (("training", "a", []), ("training", "b", []), ("translating", "a.test", ["a"])):
+        path = tmp_path / name
+        plan.add((verb, name), path, {}, partial(work, path), [tmp_path / each for each in needs])
+    tasks.do_all(place, plan.all, 2)
+    assert all(place.is_done(task, {}) for task in plan.all)
 
 
 @pytest.mark.parametrize("folder", ["sizes"], indirect=True)
