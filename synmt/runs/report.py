@@ -3,7 +3,7 @@
 The page is `inspection/report.html`; this module gathers its data.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -47,14 +47,15 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Found:
-    """The findings of a run: its file, its folder, the statistics on each test, the results, and the cost of each
-    model."""
+    """The findings of a run: its file, its folder, the statistics on each test, the results, and what each model and
+    each output cost."""
 
     run: RunFile
     place: Workplace
     measured: Sequence[Measured]
     results: Sequence[Result]
     made: Mapping[Output, Made | None]
+    written: Mapping[Output, Made | None]
 
     @cached_property
     def curves(self) -> dict[Path, Curves]:
@@ -183,7 +184,9 @@ def _points(run: Curves, column: str) -> list[tuple[int, float | None]]:
 
 
 def _costs(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the cost of training for each size and system: minutes and updates of each model, and peak megabytes."""
+    """Yield the costs for each size and system: of training, minutes and updates of each model, and peak megabytes; of
+    translating, seconds per 1,000 sentences of each test and model, and peak megabytes."""
+    sentences = {(each.outputs[0].size, each.outputs[0].test): each.sentences for each in found.measured}
     for size in found.run.sizes:
         for number, system in enumerate(systems):
             own = {
@@ -192,13 +195,28 @@ def _costs(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
                 if made and (output.size, output.system) == (size, system)
             }
             logs = [found.curves[model] for model in own if model in found.curves]
+            written = {
+                output: made
+                for output, made in found.written.items()
+                if made and (output.size, output.system) == (size, system)
+            }
             yield {
                 "size": size,
                 "system": number,
                 "minutes": [_rounded((made.cpu_seconds or 0.0) / 60) for made in own.values()],
                 "updates": [max(updates[-1] for updates, _ in log.points.values()) for log in logs],
-                "megabytes": max((made.megabytes or 0 for made in own.values()), default=0) or None,
+                "megabytes": _peak(own.values()),
+                "seconds": [
+                    _rounded(1000 * (made.cpu_seconds or 0.0) / sentences[size, output.test])
+                    for output, made in written.items()
+                ],
+                "peak": _peak(written.values()),
             }
+
+
+def _peak(made: Iterable[Made]) -> int | None:
+    """Return the most megabytes that anything took."""
+    return max((each.megabytes or 0 for each in made), default=0) or None
 
 
 def _by_length(measured: Measured, run: RunFile) -> dict[str, Any]:

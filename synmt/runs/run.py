@@ -108,5 +108,7 @@ class Run:
                 from synmt.runs.report import Found
                 from synmt.runs.report import page as page_of
 
-                write_aside(page, page_of(Found(self.given, place, measured, found, made), self.file).encode())
+                written = {each: place.made(each.path) for each in outputs if self.given.kind == "systems"}
+                known = Found(self.given, place, measured, found, made, written)
+                write_aside(page, page_of(known, self.file).encode())
         return report(found, costs_of(made), form)

@@ -93,7 +93,8 @@ def found_of(
     systems: dict[str, Options] = {each.system: {} for each in outputs}
     run = RunFile(None, None, {}, systems, metrics=metrics, kind=kind)
     made = {each: Made({}, 60.0 * each.seed, 100) for each in outputs}
-    return Found(run, place, measured, [each for own in measured for each in results(own, sets)], made)
+    written = {each: Made({}, 1.2 * each.seed, 50) for each in outputs if kind == "systems"}
+    return Found(run, place, measured, [each for own in measured for each in results(own, sets)], made, written)
 
 
 def page_of(found: Found, folder: Path) -> str:
@@ -134,7 +135,9 @@ def test_numbers_in_the_report_match_the_outputs(tmp_path: Path) -> None:
             for seed in (1, 2)
         ]
         assert lengths["scores"][0][1][place][0] == pytest.approx(sum(scores) / 2, abs=0.006)
-    assert data["costs"][1]["minutes"] == [1, 2] and data["costs"][1]["updates"] == [200, 200]
+    costs = data["costs"][1]
+    assert (costs["minutes"], costs["updates"], costs["megabytes"]) == ([1, 2], [200, 200], 100)
+    assert (costs["seconds"], costs["peak"]) == ([1200 / len(references), 2400 / len(references)], 50)
     item = data["tests"][0]["items"][7]
     assert item["outputs"][1][0]["text"] == translated(5, 1)[7] and "dependencies" in item["outputs"][1][0]
     of_sentence = sacrebleu.sentence_chrf(translated(5, 1)[7], [references[7]]).score
