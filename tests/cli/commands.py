@@ -13,7 +13,7 @@ from tempfile import NamedTemporaryFile, TemporaryDirectory, TemporaryFile
 from time import sleep
 
 from synmt.cli.main import COMMANDS, cli
-from tests.cli import warm
+from tests.cli import ask, warm
 
 # Commands that import large libraries. Each is started cold somewhere, too: `parse` by README.md, `run` and
 # `train` where they are killed or started by torchrun, and the others by `synmt(..., cold=True)`.
@@ -40,7 +40,7 @@ def existing_commands() -> list[str]:
 
 def warm_command(module: str = "synmt.cli.main") -> list[str]:
     """Return the command that starts the module's `main` in a fork of a warm process."""
-    return [sys.executable, "-IS", warm.__file__, str(warm_process()), module]
+    return [sys.executable, "-IS", ask.__file__, str(warm_process()), module]
 
 
 @cache

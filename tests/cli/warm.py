@@ -1,21 +1,24 @@
 """Commands in processes forked from one that has already imported synmt and its libraries, which takes seconds.
 
-`python -IS tests/cli/warm.py SOCKET MODULE ARGUMENTS` calls the module's `main` with the caller's directory,
-environment and standard streams. If PYTHONPATH may contain packages that extend synmt, or if a module of another
-package changes what synmt imports, synmt is imported after the fork.
+`tests.cli.ask` sends a module and arguments. Its `main` is called with the caller's directory, environment and standard
+streams. If PYTHONPATH may contain packages that extend synmt, or if a module of another package changes what synmt
+imports, synmt is imported after the fork.
 """
 
-import json
+import gc
+import marshal
 import os
 import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from socket import AF_UNIX, SOCK_SEQPACKET, recv_fds, send_fds, socket
+from socket import AF_UNIX, SOCK_SEQPACKET, recv_fds, socket
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # the client starts often, and `typing` takes a while to import
+from tests.cli import ask
+
+if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 LARGEST = 2**18  # bytes of a request
@@ -36,16 +39,6 @@ LIBRARIES = [
 ]
 
 
-def ask(path: str, arguments: list[str], streams: list[int]) -> int:
-    """Run a command with the streams as its standard ones; return its exit code, 128 + n after signal n."""
-    request = arguments, str(Path.cwd()), dict(os.environ)
-    with socket(AF_UNIX, SOCK_SEQPACKET) as connection:
-        connection.connect(path)
-        send_fds(connection, [json.dumps(request).encode()], streams)
-        code = int(connection.recv(LARGEST) or b"1")
-    return code if code >= 0 else 128 - code
-
-
 def preloaded() -> list[str]:
     """Return the libraries, and all modules of synmt that can be imported without running a program."""
     folder = str(Path(__file__).parents[2] / "synmt")
@@ -61,6 +54,7 @@ def serve(path: str, end: "Connection") -> None:
     from multiprocessing.process import BaseProcess
 
     forks = get_context("fork")
+    gc.freeze()  # the collector of a fork would otherwise copy every page
     running: dict[int, tuple[BaseProcess, socket]] = {}
     with socket(AF_UNIX, SOCK_SEQPACKET) as listener:
         listener.bind(f"{path}.new")
@@ -70,7 +64,7 @@ def serve(path: str, end: "Connection") -> None:
             if listener in ready:
                 connection, _ = listener.accept()
                 request, streams, _, _ = recv_fds(connection, LARGEST, 3)
-                process: BaseProcess = forks.Process(target=_run, args=(path, json.loads(request), streams))
+                process: BaseProcess = forks.Process(target=_run, args=(path, marshal.loads(request), streams))
                 process.start()
                 running[process.sentinel] = process, connection
                 for stream in streams:
@@ -102,9 +96,5 @@ def _run(path: str, request: tuple[list[str], str, dict[str, str]], streams: lis
     sys.stdin, sys.stdout = os.fdopen(0, encoding="utf-8"), os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
     if sys.argv[1:2] == ["run"]:
-        import_module("synmt.runs.tasks").COMMAND[:] = [sys.executable, "-IS", __file__, path, "synmt.cli.child"]
+        import_module("synmt.runs.tasks").COMMAND[:] = [sys.executable, "-IS", ask.__file__, path, "synmt.cli.child"]
     import_module(module).main()
-
-
-if __name__ == "__main__":
-    sys.exit(ask(sys.argv[1], sys.argv[2:], [0, 1, 2]))
