@@ -189,17 +189,9 @@ def _costs(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
     sentences = {(each.outputs[0].size, each.outputs[0].test): each.sentences for each in found.measured}
     for size in found.run.sizes:
         for number, system in enumerate(systems):
-            own = {
-                output.model: made
-                for output, made in found.made.items()
-                if made and (output.size, output.system) == (size, system)
-            }
+            own = {output.model: made for output, made in _of(found.made, size, system)}
+            written = dict(_of(found.written, size, system))
             logs = [found.curves[model] for model in own if model in found.curves]
-            written = {
-                output: made
-                for output, made in found.written.items()
-                if made and (output.size, output.system) == (size, system)
-            }
             yield {
                 "size": size,
                 "system": number,
@@ -212,6 +204,11 @@ def _costs(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
                 ],
                 "peak": _peak(written.values()),
             }
+
+
+def _of(made: Mapping[Output, Made | None], size: int | None, system: str) -> Iterator[tuple[Output, Made]]:
+    """Yield the known costs of one system with one size of the data."""
+    return ((output, each) for output, each in made.items() if each and (output.size, output.system) == (size, system))
 
 
 def _peak(made: Iterable[Made]) -> int | None:

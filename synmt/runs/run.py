@@ -108,7 +108,8 @@ class Run:
                 from synmt.runs.report import Found
                 from synmt.runs.report import page as page_of
 
-                written = {each: place.made(each.path) for each in outputs if self.given.kind == "systems"}
+                translations = outputs if self.given.kind == "systems" else []
+                written = {each: place.made(each.path) for each in translations}
                 known = Found(self.given, place, measured, found, made, written)
                 write_aside(page, page_of(known, self.file).encode())
         return report(found, costs_of(made), form)

@@ -346,9 +346,9 @@ class Workplace:
 def do_all(place: Workplace, tasks: Sequence[Task], jobs: int) -> None:
     """Do the tasks that are not done, up to `jobs` at a time; each parse uses that many processes itself.
 
-    A model is translated with as soon as it is trained, while others still train, so no process waits for work. All
-    existing output is compared with its inputs before the first task starts, or as soon as its inputs exist. Raises
-    BadInput, and Interrupted once the running processes have saved their work.
+    A model is translated with as soon as it is trained, while others still train, so no process waits for work. Before
+    parsing, and again before all other tasks, existing output is compared with its inputs. Raises BadInput, and
+    Interrupted once the running processes have saved their work.
     """
     for parsing, group in groupby(tasks, key=lambda task: task.verb == "parsing"):
         known: dict[Path, bool] = {}

@@ -1,6 +1,6 @@
 """`python -IS tests/cli/ask.py SOCKET MODULE ARGUMENTS`: a command in a fork of the process in `tests.cli.warm`.
 
-Tests start it thousands of times, so it imports only what is compiled into Python, or loaded with it.
+Tests start it thousands of times, so it imports only modules that are built into Python or loaded when Python starts.
 """
 
 import marshal
