@@ -142,16 +142,16 @@ def _dress(panel: "Axes", matrix: Matrix, legend: Legend) -> None:
     panel.xaxis.set_label_position("top")
     panel.set_yticks(range(len(matrix.rows)), map(label, matrix.rows), fontsize=LABEL_POINTS)
     upright = max(map(len, matrix.columns)) > 2
-    columns = map(label, matrix.columns)
-    panel.set_xticks(range(len(matrix.columns)), columns, fontsize=LABEL_POINTS, rotation=90 * upright)
+    names = map(label, matrix.columns)
+    panel.set_xticks(range(len(matrix.columns)), names, fontsize=LABEL_POINTS, rotation=90 * upright)
     panel.tick_params(length=0)
-    panel.set_yticks(np.arange(0.5, len(matrix.rows) - 1), minor=True)
-    panel.set_xticks(np.arange(0.5, len(matrix.columns) - 1), minor=True)
-    panel.grid(which="minor", color="white", linewidth=0.4)
-    panel.tick_params(which="minor", length=0)
+    panel.autoscale(False)
+    rows, columns = len(matrix.rows), len(matrix.columns)
+    panel.hlines(np.arange(0.5, rows - 1), -0.5, columns - 0.5, color="white", linewidth=0.4)
+    panel.vlines(np.arange(0.5, columns - 1), -0.5, rows - 0.5, color="white", linewidth=0.4)
     for row, column in matrix.marks:
         corners = [(column + x, row + y) for x, y in ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5))]
-        panel.plot(*zip(*corners, strict=True), color=MARK, linewidth=1.5, scalex=False, scaley=False, clip_on=False)
+        panel.plot(*zip(*corners, strict=True), color=MARK, linewidth=1.5, clip_on=False)
 
 
 def _write_numbers(
