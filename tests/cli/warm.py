@@ -1,4 +1,4 @@
-"""Commands in processes forked from one that has already imported synmt and its libraries, which takes seconds.
+"""Commands in forks of a process that has imported synmt and opened its UDPipe models, which takes seconds.
 
 `tests.cli.ask` sends a module and arguments. Its `main` is called with the caller's directory, environment and standard
 streams. If PYTHONPATH may contain packages that extend synmt, or if a module of another package changes what synmt
@@ -10,6 +10,7 @@ import marshal
 import os
 import sys
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -53,6 +54,11 @@ def serve(path: str, end: "Connection") -> None:
     from multiprocessing.connection import wait
     from multiprocessing.process import BaseProcess
 
+    from synmt.parsers import udpipe
+
+    udpipe.load_model = cache(udpipe.load_model)
+    for model in udpipe.FOLDER.glob("*.udpipe"):
+        udpipe.load_model(str(model))
     forks = get_context("fork")
     gc.freeze()  # the collector of a fork would otherwise copy every page
     running: dict[int, tuple[BaseProcess, socket]] = {}
