@@ -113,6 +113,7 @@ def test_the_decoder_run_produces_a_table(data: Path, tmp_path: Path) -> None:
         ("encoders", 9, {"tree", "some heads", "deprels"}),
         ("positions", 10, {"some heads", "deprels"}),
         ("decoders", 12, frozenset()),
+        ("small-data", 3, {"some heads", "deprels"}),
     ],
 )
 def test_replication_runs_compare_the_declared_systems(file: str, systems: int, needs: set[str]) -> None:
