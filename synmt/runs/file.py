@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,10 @@ METRICS_OF = {
 }  # fmt: skip
 COMPARED = {"systems": "translations", "aligners": "links", "projections": "records"}
 TABLES = "data", "tests", "challenge", "segments", "parse", "train", "translate", "align", "project", *ROWS
-SECTIONS = {**dict.fromkeys(("seeds", "sizes", "metrics"), list), **dict.fromkeys(TABLES, dict)}
+TYPES: Mapping[type, str] = {list: "list", dict: "table"}
+SECTIONS: Mapping[str, tuple[type, ...]] = {
+    "seeds": (list,), "sizes": (list, dict), "metrics": (list,), **dict.fromkeys(TABLES, (dict,)),
+}  # fmt: skip
 # Options of an aligner in a run: other aligners that it uses, its method, and the length to which words are truncated.
 OF_ALIGNERS = ("guide", "models", "links-from", "method", "letters")
 COMMANDS = {  # tables of options that all systems share
@@ -86,7 +90,7 @@ class RunFile:
     train, dev, tests: sentence pairs for training, for validation, and, by name, for scoring.
     kind: systems, aligners or projections. systems: the options of each, by name.
     options: for each command, the options that all systems share.
-    sizes: numbers of training pairs; None for all.
+    sizes: numbers of training pairs, None for all, and the options of `synmt train` for each of them.
     tuned: the option that is chosen on dev.
     challenge: for each challenge set, a file of line numbers or options of `synmt challenge query`.
     languages: source and target language, for aligners and projections.
@@ -98,7 +102,7 @@ class RunFile:
     tests: Mapping[str, Pair]
     systems: Mapping[str, Options]
     seeds: tuple[int, ...] = (1,)
-    sizes: tuple[int | None, ...] = (None,)
+    sizes: Mapping[int | None, Options] = field(default_factory=lambda: {None: {}})
     metrics: tuple[str, ...] = ("bleu", "chrf")
     options: Mapping[str, Options] = field(default_factory=dict)
     tuned: Tuned | None = None
@@ -139,12 +143,13 @@ def with_options(run: RunFile) -> RunFile:
     command = ROWS[run.kind]
     tables = {name: checked(name, name, own) for name, own in run.options.items()}
     systems = {name: checked(command, f"{run.kind[:-1]} {name}", own) for name, own in run.systems.items()}
+    sizes = {size: checked("train", f"sizes {size}", own) for size, own in run.sizes.items()}
     for choice in run.tuned.choices if run.tuned else []:
         checked("translate", "translate", choice)
     for name, query in run.challenge.items():
         if not isinstance(query, Path):
             check_query(f"challenge {name}", query)
-    return replace(run, options=tables, systems=systems)
+    return replace(run, options=tables, systems=systems, sizes=sizes)
 
 
 def checked(kind: str, place: str, options: Options) -> Options:
@@ -198,7 +203,7 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
         if name not in SECTIONS:
             raise ValueError(f"{name!r} is not one of {', '.join(SECTIONS)}")
         if not isinstance(value, SECTIONS[name]):
-            raise ValueError(f"{name} must be a {'list' if SECTIONS[name] is list else 'table'}")
+            raise ValueError(f"{name} must be a {' or '.join(TYPES[each] for each in SECTIONS[name])}")
     kind = _kind(fields)
     data, tests = dict(fields.get("data", {})), fields.get("tests", {})
     languages = data.pop("languages", ["en", "en"]) if kind != "systems" else ["en", "en"]
@@ -228,7 +233,7 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
         {name: _pair(name, files, folder, kind, is_test=True) for name, files in tests.items()},
         {name: _options(own) for name, own in fields[kind].items()},
         _numbers("seeds", fields.get("seeds", [1]), 0),
-        _numbers("sizes", fields["sizes"], 1) if "sizes" in fields else (None,),
+        _sizes(fields["sizes"], kind) if "sizes" in fields else {None: {}},
         tuple(metrics),
         {name: _options(shared.get(name, {})) for name in COMMANDS[kind]},
         tuned,
@@ -308,6 +313,15 @@ def _numbers(name: str, values: list[Any], least: int) -> tuple[int, ...]:
     if not all(type(each) is int and least <= each <= LARGEST for each in values):
         raise ValueError(f"{name} must be numbers from {least} to {LARGEST}")
     return tuple(values)
+
+
+def _sizes(given: list[Any] | dict[str, Any], kind: str) -> dict[int | None, Options]:
+    """Return the options of each size; a list of sizes has none. Raises ValueError."""
+    table = given if isinstance(given, dict) else {}
+    if any(table.values()) and kind != "systems":
+        raise ValueError(f"sizes: options have no effect on {kind}")
+    sizes = _numbers("sizes", [int(key) if key.isdecimal() else key for key in table] if table else list(given), 1)
+    return dict(zip(sizes, map(_options, table.values()) if table else repeat({}), strict=False))
 
 
 def _tuned(table: Mapping[str, Any]) -> tuple[Options, Tuned | None]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from urllib.parse import quote
 
@@ -78,26 +79,29 @@ class Plan:
 
 def plan(run: RunFile) -> Plan:
     """Return the plan, with training runs ordered by size, seed and system. Raises BadInput."""
-    options = {name: _options_of(name, own, run.options.get("train", {})) for name, own in run.systems.items()}
-    models = {}
-    for name, own in options.items():
+    options, models, texts = {}, list[ModelConfig](), {}
+    for (size, of_size), (name, own) in product(run.sizes.items(), run.systems.items()):
+        title = f"{name}, {size} pairs" if of_size else name
+        options[size, name] = _options_of(name, own, {**run.options.get("train", {}), **of_size})
         try:
-            models[name] = _model_of(own, run)
+            model = _model_of(options[size, name], run)
             for translate in run.translations():
-                _check_translate(translate, models[name])
+                _check_translate(translate, model)
         except ValueError as error:
-            raise BadInput(f"system {name}: {error}") from None
-    trainings = [
-        Training(name, seed, size, own) for size in run.sizes for seed in run.seeds for name, own in options.items()
-    ]
+            raise BadInput(f"system {title}: {error}") from None
+        models.append(model)
+        texts[title] = model.languages, model.tokenizer
     return Plan(
-        trainings,
+        [
+            Training(name, seed, size, options[size, name])
+            for size, seed, name in product(run.sizes, run.seeds, run.systems)
+        ],
         (
-            Fields().union(*(model.source.needs(training=True) for model in models.values())),
-            Fields().union(*(model.target.needs(training=True) for model in models.values())),
+            Fields().union(*(model.source.needs(training=True) for model in models)),
+            Fields().union(*(model.target.needs(training=True) for model in models)),
         ),
-        Fields().union(*(model.source.needs(training=False) for model in models.values())),
-        {name: (model.languages, model.tokenizer) for name, model in models.items()},
+        Fields().union(*(model.source.needs(training=False) for model in models)),
+        texts,
     )
 
 

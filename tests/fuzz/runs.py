@@ -131,6 +131,7 @@ TAKEN: Mapping[str, Callable[[Asked], Asked]] = {
     "other seeds": _changing(r"\[1, 2\]", "[2, 5]"),
     "a size": _changing(r"\[data\]", "sizes = [6]\n[data]"),
     "sizes": _changing(r"\[data\]", "sizes = [8, 5]\n[data]"),
+    "sizes with options": _changing(r"\[data\]", "sizes = { 8 = { dropout = 0.3 }, 5 = {} }\n[data]"),
     "test source": lambda asked: asked.with_line(r"test\.(en|jsonl)", 1, _line(asked, 0)),
     "reference": lambda asked: asked.with_line(r"test\.de", 0, "vater vater"),
     "another test": _changing(r"seen = (.*)", r"seen = \1\nother = \1"),

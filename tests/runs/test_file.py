@@ -66,6 +66,33 @@ def test_options_of_a_system_override_shared_ones(tmp_path: Path) -> None:
     assert planned_of(text, tmp_path).trainings[0].options["learning-rate"] == 0.5
 
 
+def test_options_of_a_size_override_shared_ones_and_those_of_a_system_override_both(tmp_path: Path) -> None:
+    text = RUN.replace("sizes = [10, 20]\n", "").replace("sequence = {}", "sequence = { learning-rate = 0.5 }")
+    text += "[sizes]\n20 = { learning-rate = 0.1, dropout = 0.4 }\n10 = {}\n"
+    found = {each.name: each.options for each in planned_of(text, tmp_path).trainings}
+    assert list(found)[::8] == ["20/sequence.1", "10/sequence.1"]
+    rates = {name: own["learning-rate"] for name, own in found.items() if name.endswith(".1")}
+    assert [rates[f"{size}/{name}.1"] for size in (20, 10) for name in ("sequence", "split")] == [0.5, 0.1, 0.5, 0.01]
+    assert {own.get("dropout") for own in found.values()} == {None, 0.4}
+
+
+def test_options_of_a_size_are_checked(tmp_path: Path) -> None:
+    text = RUN.replace("sizes = [10, 20]\n", "")
+    for table, cause in [
+        ("10 = { rate = 3 }", "sizes 10: No such option '--rate'."),
+        ("10 = { seed = 3 }", "sizes 10: seed is set by the run itself"),
+        ("10 = { gcn-layers = 3 }", "system sequence, 10 pairs: sequence does not use --gcn-layers"),
+        ("10 = 3", "3 is not a table of options"),
+        ("ten = {}", "sizes must be numbers from 1 to"),
+        ("10 = {}\n010 = {}", "sizes has a duplicate number"),
+        ("", "sizes is empty"),
+    ]:
+        with pytest.raises((BadInput, ValueError), match=cause):
+            planned_of(f"{text}[sizes]\n{table}\n", tmp_path)
+    with pytest.raises(BadInput, match="sizes: options have no effect on aligners"):
+        read('[tests]\na = ["a", "b", "c"]\n[aligners]\nhmm = {}\n[sizes]\n10 = { seed = 3 }\n', tmp_path)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "cause"),
     [
@@ -75,6 +102,7 @@ def test_options_of_a_system_override_shared_ones(tmp_path: Path) -> None:
         ("[1, 2]", "[-1]", "seeds must be numbers from 0 to"),
         ("[10, 20]", "[0]", "sizes must be numbers from 1 to"),
         ("[1, 2]", "1", "seeds must be a list"),
+        ("[10, 20]", "10", "sizes must be a list or table"),
         ("[1, 2]", "[1", "run.toml: "),
         ('dev = ["dev.en", "/dev.de"]', "", "data needs train and dev"),
         ('["dev.en", "/dev.de"]', '["dev.en"]', "dev must be [source file, target file]"),

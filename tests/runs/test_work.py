@@ -24,7 +24,7 @@ from synmt.streams import BadInput
 def cuts(tmp_path: Path, source: Path, target: Path, size: int) -> list[Path]:
     """Do the tasks of a run that cut its training data."""
     train = Pair(source, target)
-    run = RunFile(train, train, {}, {}, sizes=(size,))
+    run = RunFile(train, train, {}, {}, sizes={size: {}})
     place = Workplace(tmp_path / "out")
     tasks = Systems(place, Plan([], (frozenset(), frozenset())), run, 1).tasks.all
     do_all(place, tasks, 1)
