@@ -108,17 +108,17 @@ def test_the_decoder_run_produces_a_table(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "systems", "needs"),
+    ("file", "sizes", "systems", "needs"),
     [
-        ("encoders", 9, {"tree", "some heads", "deprels"}),
-        ("positions", 10, {"some heads", "deprels"}),
-        ("decoders", 12, frozenset()),
-        ("small-data", 3, {"some heads", "deprels"}),
+        ("encoders", 1, 9, {"tree", "some heads", "deprels"}),
+        ("positions", 1, 10, {"some heads", "deprels"}),
+        ("decoders", 1, 12, frozenset()),
+        ("curve", 2, 6, {"tree", "some heads", "deprels"}),
     ],
 )
-def test_replication_runs_compare_the_declared_systems(file: str, systems: int, needs: set[str]) -> None:
+def test_replication_runs_compare_the_declared_systems(file: str, sizes: int, systems: int, needs: set[str]) -> None:
     planned = plan(read_run(ENCODERS.with_name(f"replicate-{file}.toml")))
-    assert len(planned.trainings) == systems * 5
+    assert len(planned.trainings) == sizes * systems * 5
     assert planned.needs[0] == needs
 
 
