@@ -26,7 +26,7 @@ SMALL = Preset(dict(
 ))  # fmt: skip
 # For fewer than MANY pairs (docs/lab-notes.md#tuning-with-2000-captions).
 FEW_PAIRS = Preset({**SMALL.settings, "merges": 2000, "dropout": 0.4, "epochs": 60})
-MANY = 5000
+MANY = 3000
 PRESETS: dict[str, Preset] = {**MASK, "small": SMALL, "few-pairs": FEW_PAIRS, **TRANSITIONS, **PASCAL}
 DEFAULT = "small"  # it trains anywhere; the papers' presets need a GPU
 

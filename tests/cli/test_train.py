@@ -45,7 +45,7 @@ def test_training_reads_pairs_from_a_pipe(tmp_path: Path) -> None:
         tmp_path,
     )
     assert (done.returncode, done.stdout) == (0, "")
-    note = "synmt train: --preset small, which suits a CPU; --preset few-pairs suits fewer than 5,000 pairs\n"
+    note = "synmt train: --preset small, which suits a CPU; --preset few-pairs suits fewer than 3,000 pairs\n"
     assert note in done.stderr
     assert (tmp_path / "model" / "codes.bpe").read_text() == (tmp_path / "codes").read_text()
     assert (tmp_path / "model" / "model.safetensors").exists()
