@@ -11,7 +11,7 @@ from synmt.options import check_keywords, check_used
 from synmt.streams import Notes, OnError, WrongUsage
 from synmt.streams.process import random_numbers_kept
 from synmt.training.fit import Recipe
-from synmt.training.presets import DEFAULT, MANY, scope_of
+from synmt.training.presets import DEFAULT, scope_of
 from synmt.training.run import PairFiles, TrainingText
 from synmt.training.run import train as train_text
 from synmt.training.start import configs_of, known
@@ -54,7 +54,7 @@ def train(
         raise WrongUsage(str(error)) from None
     notes = Notes("train")
     if "preset" not in given:
-        notes.add(f"--preset {DEFAULT}, which suits a CPU; --preset few-pairs suits fewer than {MANY:,} pairs")
+        notes.add(f"--preset {DEFAULT}, which suits a CPU; --preset few-pairs suits fewer than 3,000 pairs")
     text = TrainingText(data, config, Recipe(training, given.get("codes"), start), jobs)
     folder = Path(prepared) if prepared else None
     with random_numbers_kept():
