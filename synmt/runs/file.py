@@ -3,7 +3,6 @@
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -317,11 +316,12 @@ def _numbers(name: str, values: list[Any], least: int) -> tuple[int, ...]:
 
 def _sizes(given: list[Any] | dict[str, Any], kind: str) -> dict[int | None, Options]:
     """Return the options of each size; a list of sizes has none. Raises ValueError."""
-    table = given if isinstance(given, dict) else {}
-    if any(table.values()) and kind != "systems":
+    if isinstance(given, list):
+        return {size: {} for size in _numbers("sizes", given, 1)}
+    if any(given.values()) and kind != "systems":
         raise ValueError(f"sizes: options have no effect on {kind}")
-    sizes = _numbers("sizes", [int(key) if key.isdecimal() else key for key in table] if table else list(given), 1)
-    return dict(zip(sizes, map(_options, table.values()) if table else repeat({}), strict=False))
+    sizes = _numbers("sizes", [int(key) if key.isdecimal() else key for key in given], 1)
+    return dict(zip(sizes, map(_options, given.values()), strict=True))
 
 
 def _tuned(table: Mapping[str, Any]) -> tuple[Options, Tuned | None]:
