@@ -18,8 +18,7 @@ def local_device(name: str) -> torch.device:
     if name == "cuda" and "LOCAL_RANK" in os.environ:
         name = f"cuda:{os.environ['LOCAL_RANK']}"
     try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
+        device = torch.empty(0, device=torch.device(name)).device  # with its number, even if the name has none
     except (RuntimeError, AssertionError) as error:
         raise BadInput(f"device {name}: {str(error).splitlines()[0]}") from None
     # cuDNN's attention makes a plan for each shape, and nearly every batch has a new one.
