@@ -94,7 +94,7 @@ class Validation:
 
     def share(self, model: TranslationModel, processes: Processes) -> Share:
         model.eval()
-        batches = self.corpus.shuffled_batches(self.training.batch_tokens, seed=0, epoch=0)
+        batches = self.corpus.shuffled_batches(self.training.batch_tokens, 0, 0, self.training.batch_by)
         parts = [part for batch in batches for part in self.corpus.parts(batch)]
         losses = [self._losses(model, part) if own else None for own, part in processes.divided(parts)]
         return Share(losses, [] if self.training.select == "loss" else self._translations(model, processes))
@@ -113,8 +113,8 @@ class Validation:
         return BatchLosses(float(losses.translation), target.tokens, loss_of_arcs, arcs, accuracies)
 
     def _translations(self, model: TranslationModel, processes: Processes) -> list[str | None]:
-        search, training = SearchConfig(beam=self.training.validation_beam), self.training
-        translator = Translator(model, self.folder, search, training.batch_tokens, precision=training.precision)
+        search = SearchConfig(beam=self.training.validation_beam)
+        translator = Translator(model, self.folder, search, precision=self.training.precision)
 
         def run(batches: Iterable[list[SourceFeatures] | None]) -> Iterator[list[list[Translation]]]:
             for own, batch in processes.divided(batch for batch in batches if batch):
