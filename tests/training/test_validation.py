@@ -108,6 +108,13 @@ def test_several_processes_give_the_scores_of_one(tmp_path: Path) -> None:
             assert sum(each is not None for each in column) == 1, size  # each batch is computed once
 
 
+def test_batches_count_what_those_of_training_count(tmp_path: Path) -> None:
+    folder, corpus = write_model(tmp_path / "model", "sequence"), tiny.corpus("sequence")[0]
+    two = replace(SHORT, batch_by="sentences", batch_tokens=2)
+    share = Validation(Bitext([]), corpus, folder, two).share(folder.load_model(CPU), Processes(0, 1, CPU))
+    assert len(share.losses) == -(-len(corpus) // 2) < len(corpus)
+
+
 @pytest.mark.parametrize("target", ["bitran", "parent"])
 def test_validation_uses_no_random_numbers(target: str, tmp_path: Path) -> None:
     """The same model always has the same loss, even if targets have more prefixes than are computed at a time."""
