@@ -346,8 +346,7 @@ class Workplace:
 def do_all(place: Workplace, tasks: Sequence[Task], jobs: int) -> None:
     """Do the tasks that are not done, up to `jobs` at a time; each parse uses that many processes itself.
 
-    A model is translated with as soon as it is trained, while others still train, so no process waits for work. Before
-    parsing, and again before all other tasks, existing output is compared with its inputs. Raises BadInput, and
+    Before parsing, and again before all other tasks, existing output is compared with its inputs. Raises BadInput, and
     Interrupted once the running processes have saved their work.
     """
     for parsing, group in groupby(tasks, key=lambda task: task.verb == "parsing"):
@@ -360,29 +359,55 @@ def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
     """Do tasks, up to `jobs` at a time, and report each one. A task waits for the tasks that it needs. Raises as
     `do_all`."""
     progress = {verb: Progress(total, jobs) for verb, total in Counter(task.verb for task in tasks).items()}
-    ended = {task: threading.Event() for task in tasks}
+    queue = Queue(tasks)
 
-    def work(task: Task) -> None:
-        for each in task.needs:
-            while each in ended and not ended[each].wait(POLL):
-                if place.stopped.is_set():
-                    return
-        began = progress[task.verb].begin(task.name)
-        place.make(task.path, task.inputs, task.work, task.anew)
-        progress[task.verb].end(began)
-        ended[task].set()
+    def work() -> None:
+        while task := queue.take(place.stopped):
+            began = progress[task.verb].begin(task.name)
+            place.make(task.path, task.inputs, task.work, task.anew)
+            progress[task.verb].end(began)
+            queue.end(task)
 
     with Interruption() as interruption, ThreadPoolExecutor(jobs) as pool:
         try:
-            futures = [pool.submit(work, task) for task in tasks]
+            futures = [pool.submit(work) for _ in range(jobs)]
             with interruption.at_once():
                 done, _ = wait(futures, return_when=FIRST_EXCEPTION)
             for future in done:
                 future.result()
         except BaseException:
             place.stop()
-            pool.shutdown(cancel_futures=True)
             raise
+
+
+class Queue:
+    """Tasks that several threads do. Those that need most steps before them go first, so that each model is translated
+    with before the next one is trained."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._waiting, self._unfinished = sorted(tasks, key=steps, reverse=True), set(tasks)
+        self._changed = threading.Condition()
+
+    def take(self, stopped: threading.Event) -> Task | None:
+        """Wait for a task that can start, and return it; None if no task is left, or once the run is stopped."""
+        with self._changed:
+            while self._waiting and not stopped.is_set():
+                for task in self._waiting:
+                    if self._unfinished.isdisjoint(task.needs):
+                        self._waiting.remove(task)
+                        return task
+                self._changed.wait(POLL)
+        return None
+
+    def end(self, task: Task) -> None:
+        with self._changed:
+            self._unfinished.remove(task)
+            self._changed.notify_all()
+
+
+def steps(task: Task) -> int:
+    """Return the number of tasks in the longest chain that ends with this one."""
+    return 1 + max(map(steps, task.needs), default=0)
 
 
 class Progress:

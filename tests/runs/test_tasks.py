@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -219,6 +220,17 @@ def test_a_task_uses_one_thread_unless_told_otherwise(tmp_path: Path, monkeypatc
         assert (tmp_path / "output").read_text() == f"{expected}\n"
 
 
+def plan_of(place: tasks.Workplace, models: str, work: Callable[[Path], tasks.Cost]) -> tasks.TaskList:
+    """Return tasks that train a model and translate with it, for each letter; in the order of a run, all models are
+    trained first."""
+    plan = tasks.TaskList(place)
+    for verb, end in (("training", ""), ("translating", ".test")):
+        for name in models:
+            path = place.folder / f"{name}{end}"
+            plan.add((verb, path.name), path, {}, partial(work, path), [place.folder / name] if end else [])
+    return plan
+
+
 def test_a_model_translates_while_another_trains(tmp_path: Path) -> None:
     """Here the second model trains until the first one has translated."""
     place, translated = tasks.Workplace(tmp_path), threading.Event()
@@ -231,12 +243,27 @@ def test_a_model_translates_while_another_trains(tmp_path: Path) -> None:
         path.touch()
         return tasks.Cost()
 
-    plan = tasks.TaskList(place)
-    for verb, name, needs in (("training", "a", []), ("training", "b", []), ("translating", "a.test", ["a"])):
-        path = tmp_path / name
-        plan.add((verb, name), path, {}, partial(work, path), [tmp_path / each for each in needs])
+    plan = plan_of(place, "ab", work)
     tasks.do_all(place, plan.all, 2)
     assert all(place.is_done(task, {}) for task in plan.all)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_model_translates_before_another_starts_to_train(jobs: int, tmp_path: Path) -> None:
+    """So a run that is stopped has the translations of all its models, but those that were still training."""
+    place, begun = tasks.Workplace(tmp_path), list[bool]()
+
+    def work(path: Path) -> tasks.Cost:
+        begun.append(path.suffix == ".test")
+        ahead = begun.count(False) - begun.count(True)
+        assert (
+            ahead <= 2 * jobs - 1
+        )  # besides one model per thread, one whose translation another thread has just begun
+        path.touch()
+        return tasks.Cost()
+
+    tasks.do_all(place, plan_of(place, "abcdef", work).all, jobs)
+    assert len(begun) == 12
 
 
 @pytest.mark.parametrize("folder", ["sizes"], indirect=True)
