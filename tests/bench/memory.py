@@ -3,7 +3,7 @@
 The network runs on PyTorch's fake tensors, which have shapes but no numbers, on the device of tests.pretended_gpu.
 Memory is the most that all tensors take at a time, each rounded up to 512 bytes as PyTorch's allocator does. It does
 not include the memory of CUDA and its libraries, or gaps between allocations. Operations are calls that start at least
-one kernel; views and allocations do not.
+one kernel; views and allocations do not. With `--check`, a GPU makes the same updates.
 """
 
 import sys
@@ -25,6 +25,7 @@ from torch.utils._pytree import tree_leaves
 
 from synmt.data.corpus import Corpus
 from synmt.data.preparation import Counts, Example
+from synmt.device import local_device
 from synmt.model.config import ModelConfig
 from synmt.model.translation import TranslationModel
 from synmt.nn.prefixes import PrefixPlan
@@ -156,6 +157,18 @@ class Trained:
             updater(updater.step([[0]], 2), 1e-3)
             return Update(sum(each.numel() for each in updater.parameters), watch.peak, watch.operations)
 
+    def allocated(self, sentences: int) -> int:
+        """Return the most bytes that PyTorch allocates on a GPU for the same update."""
+        device = local_device("cuda")
+        batch = self.corpus.batch([number % SENTENCES for number in range(sentences)], device)
+        model = TranslationModel(self.model.network, self.model.source, self.model.target, self.vocabulary).to(device)
+        updater = Updater(model, OnTheDevice(batch), self.training, Processes(0, 1, device))
+        updater(updater.step([[0]], 1), 1e-3)
+        torch.cuda.reset_peak_memory_stats()
+        updater(updater.step([[0]], 2), 1e-3)
+        torch.cuda.synchronize()
+        return torch.cuda.max_memory_allocated()
+
     @property
     def vocabulary(self) -> Any:
         return self.corpus.vocabulary
@@ -202,6 +215,18 @@ def moved(each: Any, device: torch.device) -> Any:
     return each
 
 
+def checked(presets: Sequence[str], length: int, device: torch.device) -> Iterator[str]:
+    """Yield the lines of a table that compares computed memory with that of a GPU."""
+    yield "\t".join(["preset", "system", "batch", "GiB computed", "GiB allocated"])
+    for preset in presets:
+        for system in ROWS[preset]:
+            each = Trained.of(preset, system, length)
+            for tokens in (each.training.batch_tokens, *LARGE):
+                sentences = max(1, tokens // each.tokens(1))
+                found = each.update(sentences, device).bytes / GIB, each.allocated(sentences) / GIB
+                yield "\t".join([preset, system, str(tokens), *(f"{number:.2f}" for number in found)])
+
+
 def rows(presets: Sequence[str], length: int, device: torch.device) -> Iterator[str]:
     """Yield the lines of a table."""
     cards = (f"batch on {card} GB" for card in CARDS)
@@ -219,10 +244,12 @@ def rows(presets: Sequence[str], length: int, device: torch.device) -> Iterator[
 @click.command()
 @click.argument("presets", nargs=-1, type=click.Choice(list(ROWS)))
 @click.option("--length", default=30, show_default=True, help="Words per sentence.")
-def command(presets: tuple[str, ...], length: int) -> None:
+@click.option("--check", is_flag=True, help="Compare the memory with that of real updates, on a GPU.")
+def command(presets: tuple[str, ...], length: int, check: bool) -> None:
     """Print, for PRESETs and their systems, the memory of an update and the largest batches for three cards."""
     libraries = pretended_gpu.set_up()  # noqa: F841 (must live as long as the device)
-    for row in rows(presets or list(ROWS), length, torch.device(pretended_gpu.NAME, 0)):
+    table = checked if check else rows
+    for row in table(presets or list(ROWS), length, torch.device(pretended_gpu.NAME, 0)):
         print(row, flush=True)
 
 
