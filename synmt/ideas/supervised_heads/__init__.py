@@ -52,7 +52,7 @@ class SupervisedHeads(SourceIdea):
     training_only = True
 
     teach: str = setting(
-        "previous",
+        "next",
         f"what each head learns to attend to, joined by +: {', '.join(PATTERNS)}, or {MASK}NAME for a mask of the"
         " records; parent@3 is in layer 3, parent@3.2 its second head",
     )
