@@ -113,7 +113,7 @@ def test_the_decoder_run_produces_a_table(data: Path, tmp_path: Path) -> None:
         ("encoders", 1, 9, {"tree", "some heads", "deprels"}),
         ("positions", 1, 10, {"some heads", "deprels"}),
         ("decoders", 1, 12, frozenset()),
-        ("curve", 2, 6, {"tree", "some heads", "deprels"}),
+        ("curve", 3, 6, {"tree", "some heads", "deprels"}),
     ],
 )
 def test_replication_runs_compare_the_declared_systems(file: str, sizes: int, systems: int, needs: set[str]) -> None:

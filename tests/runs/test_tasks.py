@@ -256,9 +256,8 @@ def test_a_model_translates_before_another_starts_to_train(jobs: int, tmp_path: 
     def work(path: Path) -> tasks.Cost:
         begun.append(path.suffix == ".test")
         ahead = begun.count(False) - begun.count(True)
-        assert (
-            ahead <= 2 * jobs - 1
-        )  # besides one model per thread, one whose translation another thread has just begun
+        # each thread has a model that trains, or whose translation it is about to begin
+        assert ahead <= 2 * jobs - 1
         path.touch()
         return tasks.Cost()
 
