@@ -13,10 +13,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from graphlib import TopologicalSorter
 from itertools import groupby
 from pathlib import Path
 
@@ -359,55 +360,28 @@ def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
     """Do tasks, up to `jobs` at a time, and report each one. A task waits for the tasks that it needs. Raises as
     `do_all`."""
     progress = {verb: Progress(total, jobs) for verb, total in Counter(task.verb for task in tasks).items()}
-    queue = Queue(tasks)
+    order = TopologicalSorter({task: [each for each in task.needs if each in tasks] for task in tasks})
+    order.prepare()
+    ready, running = list[Task](), set[Future[Task]]()
 
-    def work() -> None:
-        while task := queue.take(place.stopped):
-            began = progress[task.verb].begin(task.name)
-            place.make(task.path, task.inputs, task.work, task.anew)
-            progress[task.verb].end(began)
-            queue.end(task)
+    def work(task: Task) -> Task:
+        began = progress[task.verb].begin(task.name)
+        place.make(task.path, task.inputs, task.work, task.anew)
+        progress[task.verb].end(began)
+        return task
 
     with Interruption() as interruption, ThreadPoolExecutor(jobs) as pool:
         try:
-            futures = [pool.submit(work) for _ in range(jobs)]
-            with interruption.at_once():
-                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-            for future in done:
-                future.result()
+            while order.is_active():
+                ready[:0] = order.get_ready()  # first, so that a model translates before the next one trains
+                while ready and len(running) < jobs:
+                    running.add(pool.submit(work, ready.pop(0)))
+                with interruption.at_once():
+                    ended, running = wait(running, return_when=FIRST_COMPLETED)
+                order.done(*(each.result() for each in ended))
         except BaseException:
             place.stop()
             raise
-
-
-class Queue:
-    """Tasks that several threads do. Those that need most steps before them go first, so that each model is translated
-    with before the next one is trained."""
-
-    def __init__(self, tasks: Sequence[Task]) -> None:
-        self._waiting, self._unfinished = sorted(tasks, key=steps, reverse=True), set(tasks)
-        self._changed = threading.Condition()
-
-    def take(self, stopped: threading.Event) -> Task | None:
-        """Wait for a task that can start, and return it; None if no task is left, or once the run is stopped."""
-        with self._changed:
-            while self._waiting and not stopped.is_set():
-                for task in self._waiting:
-                    if self._unfinished.isdisjoint(task.needs):
-                        self._waiting.remove(task)
-                        return task
-                self._changed.wait(POLL)
-        return None
-
-    def end(self, task: Task) -> None:
-        with self._changed:
-            self._unfinished.remove(task)
-            self._changed.notify_all()
-
-
-def steps(task: Task) -> int:
-    """Return the number of tasks in the longest chain that ends with this one."""
-    return 1 + max(map(steps, task.needs), default=0)
 
 
 class Progress:
