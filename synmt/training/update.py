@@ -92,8 +92,7 @@ class Updater:
         Return, over all processes, the translation loss summed over target tokens, the number of these tokens, and the
         norm of the gradient before clipping. The gradient is that of the total loss per target token.
         """
-        if not self.model.training:  # a call takes 1 ms for the modules of a small model
-            self.model.train()
+        self.model.train()
         self.optimizer.zero_grad()
         *others, last = step.parts or [Part(0, ())]
         with self.processes.without_exchange(self.loss_module):
