@@ -1,7 +1,6 @@
-"""Networks compute on one device, a GPU if there is one, and get the numbers of a CPU.
+"""Networks compute on one device, and get the numbers of a CPU on a simulated GPU, and on a real one if there is one.
 
-Without a GPU, only a simulated one is tested. It refuses what a real one would refuse, but it cannot show how that
-rounds or draws random numbers.
+A simulated GPU rejects the same mistakes as a real one. It cannot show how a real GPU rounds or draws random numbers.
 """
 
 import subprocess
@@ -30,8 +29,6 @@ SYSTEMS = {
     "tree decoders": "--target-syntax parent+gcn",
 }
 ALIGNERS = ["mask-align", "shift-aet", "add-sgd", "bao-guided", "mtl-fullc"]
-
-
 DEVICES = ["gpu", *(["cuda"] if torch.cuda.is_available() else [])]  # the simulated one, and a real one
 
 

@@ -3,7 +3,7 @@
 The network runs on PyTorch's fake tensors, which have shapes but no numbers, on the device of tests.pretended_gpu.
 Memory is the most that all tensors take at a time, each rounded up to 512 bytes as PyTorch's allocator does. It does
 not include the memory of CUDA and its libraries, or gaps between allocations. Operations are calls that start at least
-one kernel; views and allocations do not. With `--check`, a GPU makes the same updates.
+one kernel; views and allocations do not. With `--check`, a GPU also makes these updates.
 """
 
 import sys
@@ -216,7 +216,7 @@ def moved(each: Any, device: torch.device) -> Any:
 
 
 def checked(presets: Sequence[str], length: int, device: torch.device) -> Iterator[str]:
-    """Yield the lines of a table that compares computed memory with that of a GPU."""
+    """Yield the lines of a table of computed and measured memory."""
     yield "\t".join(["preset", "system", "batch", "GiB computed", "GiB allocated"])
     for preset in presets:
         for system in ROWS[preset]:
@@ -244,7 +244,7 @@ def rows(presets: Sequence[str], length: int, device: torch.device) -> Iterator[
 @click.command()
 @click.argument("presets", nargs=-1, type=click.Choice(list(ROWS)))
 @click.option("--length", default=30, show_default=True, help="Words per sentence.")
-@click.option("--check", is_flag=True, help="Compare the memory with that of real updates, on a GPU.")
+@click.option("--check", is_flag=True, help="Also measure the memory of real updates on a GPU.")
 def command(presets: tuple[str, ...], length: int, check: bool) -> None:
     """Print, for PRESETs and their systems, the memory of an update and the largest batches for three cards."""
     libraries = pretended_gpu.set_up()  # noqa: F841 (must live as long as the device)

@@ -250,7 +250,7 @@ def test_a_model_translates_while_another_trains(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_model_translates_before_another_starts_to_train(jobs: int, tmp_path: Path) -> None:
-    """So a run that is stopped has the translations of all its models, but those that were still training."""
+    """A run that is stopped has then translated with every model that it finished."""
     place, begun = tasks.Workplace(tmp_path), list[bool]()
 
     def work(path: Path) -> tasks.Cost:
