@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from graphlib import TopologicalSorter
 from itertools import groupby
 from pathlib import Path
@@ -86,6 +86,11 @@ class Task:
     @property
     def name(self) -> str:
         return f"{self.verb} {self.what}"
+
+    @cached_property
+    def depth(self) -> int:
+        """The number of tasks in the longest chain of needs that ends with this one."""
+        return 1 + max((each.depth for each in self.needs), default=0)
 
 
 @dataclass
@@ -357,8 +362,11 @@ def do_all(place: Workplace, tasks: Sequence[Task], jobs: int) -> None:
 
 
 def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
-    """Do tasks, up to `jobs` at a time, and report each one. A task waits for the tasks that it needs. Raises as
-    `do_all`."""
+    """Do tasks, up to `jobs` at a time, and report each one. A task waits for the tasks that it needs.
+
+    Of those that are ready, the deepest goes first, so that a model translates before the next one trains; otherwise
+    the order is that of the list. Raises as `do_all`.
+    """
     progress = {verb: Progress(total, jobs) for verb, total in Counter(task.verb for task in tasks).items()}
     order = TopologicalSorter({task: [each for each in task.needs if each in tasks] for task in tasks})
     order.prepare()
@@ -373,7 +381,7 @@ def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
     with Interruption() as interruption, ThreadPoolExecutor(jobs) as pool:
         try:
             while order.is_active():
-                ready[:0] = order.get_ready()  # first, so that a model translates before the next one trains
+                ready = sorted([*ready, *order.get_ready()], key=lambda task: (-task.depth, tasks.index(task)))
                 while ready and len(running) < jobs:
                     running.add(pool.submit(work, ready.pop(0)))
                 with interruption.at_once():

@@ -221,13 +221,14 @@ def test_a_task_uses_one_thread_unless_told_otherwise(tmp_path: Path, monkeypatc
 
 
 def plan_of(place: tasks.Workplace, models: str, work: Callable[[Path], tasks.Cost]) -> tasks.TaskList:
-    """Return tasks that train a model and translate with it, for each letter; in the order of a run, all models are
-    trained first."""
+    """Return tasks that cut the data of a model, train it and translate with it, for each letter; in the order of a
+    run, all data are cut first, and all models are trained next."""
     plan = tasks.TaskList(place)
-    for verb, end in (("training", ""), ("translating", ".test")):
+    for verb, end, needed in (("cutting", ".cut", None), ("training", "", ".cut"), ("translating", ".test", "")):
         for name in models:
             path = place.folder / f"{name}{end}"
-            plan.add((verb, path.name), path, {}, partial(work, path), [place.folder / name] if end else [])
+            needs = [] if needed is None else [place.folder / f"{name}{needed}"]
+            plan.add((verb, path.name), path, {}, partial(work, path), needs)
     return plan
 
 
@@ -251,18 +252,48 @@ def test_a_model_translates_while_another_trains(tmp_path: Path) -> None:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_model_translates_before_another_starts_to_train(jobs: int, tmp_path: Path) -> None:
     """A run that is stopped has then translated with every model that it finished."""
-    place, begun = tasks.Workplace(tmp_path), list[bool]()
+    place, begun = tasks.Workplace(tmp_path), list[str]()
 
     def work(path: Path) -> tasks.Cost:
-        begun.append(path.suffix == ".test")
-        ahead = begun.count(False) - begun.count(True)
+        begun.append(path.suffix)
+        ahead = begun.count("") - begun.count(".test")
         # each thread has a model that trains, or whose translation it is about to begin
         assert ahead <= 2 * jobs - 1
         path.touch()
         return tasks.Cost()
 
     tasks.do_all(place, plan_of(place, "abcdef", work).all, jobs)
-    assert len(begun) == 12
+    assert len(begun) == 18
+
+
+def test_a_resumed_run_keeps_its_order(tmp_path: Path) -> None:
+    """Wherever a run is stopped, it trains its models in the order of the run file."""
+
+    def order(stop: int | None) -> list[str]:
+        """Return the paths in the order in which they are made. stop: the task with which the first attempt ends."""
+        begun = list[str]()
+
+        def work(path: Path) -> tasks.Cost:
+            if len(begun) == stop and not (tmp_path / "stopped").exists():
+                (tmp_path / "stopped").touch()
+                raise BadInput("stopped", str(path))
+            begun.append(path.name)
+            path.touch()
+            return tasks.Cost()
+
+        place = tasks.Workplace(tmp_path / str(stop))
+        plan = plan_of(place, "abcd", work).all
+        if stop is not None:
+            (tmp_path / "stopped").unlink(missing_ok=True)
+            with pytest.raises(BadInput, match="stopped"):
+                tasks.do_all(place, plan, 1)
+        tasks.do_all(place, plan, 1)
+        return begun
+
+    uninterrupted = order(None)
+    assert [name for name in uninterrupted if name in "abcd"] == list("abcd")
+    for stop in range(len(uninterrupted)):
+        assert order(stop) == uninterrupted
 
 
 @pytest.mark.parametrize("folder", ["sizes"], indirect=True)
