@@ -1,5 +1,10 @@
-"""Configures hypothesis without deadlines (a busy machine is slow, not wrong), and one thread for small tensors."""
+"""Configures hypothesis without deadlines (a busy machine is slow, not wrong), and one thread for small tensors.
 
+Python's garbage collector would spend half of the collection of tests, and a tenth of the tests themselves, on objects
+that live until the end. So it starts after the collection, ignores older objects, and runs rarely.
+"""
+
+import gc
 import os
 import shutil
 from collections.abc import Iterator
@@ -9,6 +14,7 @@ from signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal
 import pytest
 from hypothesis import settings
 
+from synmt.streams.process import search_rarely
 from tests.cli.commands import AT_THE_END
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -19,11 +25,18 @@ if getsignal(SIGINT) is SIG_IGN:  # set by a shell's `&`; commands that tests st
 settings.register_profile("synmt", deadline=None, max_examples=50)
 settings.register_profile("few", deadline=None, max_examples=10)
 settings.load_profile("synmt")
+gc.disable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the longest tests first, so that no process is still busy with one at the end."""
     items.sort(key=lambda item: "test_recipes" not in item.nodeid)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    search_rarely()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -66,7 +66,7 @@ def test_if_its_process_dies_the_error_names_the_model(elsewhere: Path, number: 
         parser.parse(["He goes."])
 
 
-@pytest.mark.parametrize(("times", "seconds", "code"), [(4, 0.9, 0), (1, 20, -signal.SIGXCPU)])
+@pytest.mark.parametrize(("times", "seconds", "code"), [(3, 0.6, 0), (1, 20, -signal.SIGXCPU)])
 def test_each_line_gets_the_full_time_limit(times: int, seconds: float, code: int) -> None:
     script = f"""
 import time
