@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import cli_page
+from tests import cli_page, curve_picture
 from tests.cli.commands import COLD, HANGS, shell
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -170,6 +170,12 @@ def test_the_picture_in_readme_comes_from_its_command() -> None:
     drawn, kept = (re.findall(r"<text[^>]*>([^<]*)<", each) for each in (done.stdout, PICTURE.read_text("utf-8")))
     assert "abgelehnt" in kept
     assert drawn == kept
+
+
+def test_the_curve_shows_the_table_of_results() -> None:
+    picture, table = curve_picture.PICTURE.read_text("utf-8"), curve_picture.gains(RESULTS.read_text("utf-8"))
+    assert re.findall(r'<g id="(\d+:[^"]*)"', picture) == [*map(curve_picture.data_of, table.values())]
+    assert len(table) == 5 and all(f">{name}</text>" in picture for name in table)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
