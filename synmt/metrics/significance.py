@@ -16,9 +16,10 @@ B: the variance of Δ over bootstrap resamples of sentences, drawn once for all 
 W: the part of B that s²/k already includes: the variance over resamples of each model's distance from the mean of its
 system, summed over models, divided by k (k - 1).
 
-p is the two-sided p value of Δ/√V under Student's t with Satterthwaite's degrees of freedom. Without resampling of
-sentences this is Welch's test. Bootstrapping over the seeds themselves would be too optimistic: with few seeds, it
-neither accounts for the uncertainty of s² nor reaches the tails. With one seed per system, V is B alone.
+p is the two-sided p value of Δ/√V under Student's t with Satterthwaite's degrees of freedom, but at least that of Δ/√B,
+since models with equal scores by chance (s² near 0) are no evidence. Without resampling of sentences this is Welch's
+test. Bootstrapping over the seeds themselves would be too optimistic: with few seeds, it neither accounts for the
+uncertainty of s² nor reaches the tails. With one seed per system, V is B alone.
 """
 
 import math
@@ -308,8 +309,10 @@ def p_value(one: Trained, other: Trained, sentences: int) -> float:
     if difference <= ROUNDING or sentences < 2:
         return 1.0
     resampled = one.resampled.mean(axis=0) - other.resampled.mean(axis=0)
-    of_sentences = float(resampled.var(ddof=1)) - one.variance_of_sentences - other.variance_of_sentences
-    of_sentences = max(0.0, of_sentences) * sentences / (sentences - 1)  # a bootstrap divides by n
+    unbiased = sentences / (sentences - 1)  # a bootstrap divides by n
+    bootstrapped = float(resampled.var(ddof=1)) * unbiased
+    of_seeds = (one.variance_of_sentences + other.variance_of_sentences) * unbiased
+    of_sentences = max(0.0, bootstrapped - of_seeds)
     parts = [
         (one.variance, len(one.scores) - 1),
         (other.variance, len(other.scores) - 1),
@@ -317,9 +320,8 @@ def p_value(one: Trained, other: Trained, sentences: int) -> float:
     ]
     variance = sum(each for each, _ in parts)
     doubt = sum(each**2 / degrees for each, degrees in parts if each)
-    if not doubt:
-        return 0.0
-    return two_sided(difference / math.sqrt(variance), variance**2 / doubt)
+    least = two_sided(difference / math.sqrt(bootstrapped), sentences - 1) if bootstrapped else 0.0
+    return max(least, two_sided(difference / math.sqrt(variance), variance**2 / doubt)) if doubt else least
 
 
 def two_sided(t: float, degrees: float) -> float:

@@ -60,7 +60,9 @@ def slow_p(one: list[list[str]], other: list[list[str]], resamples: int, seed: i
     total = sum(between) + of_sentences
     doubts = [value**2 / (len(each) - 1) for value, each in zip(between, scores, strict=True) if value]
     degrees = total**2 / (sum(doubts) + of_sentences**2 / (n - 1))
-    return two_sided(abs(mean(scores[0]) - mean(scores[1])) / math.sqrt(total), degrees)
+    difference = abs(mean(scores[0]) - mean(scores[1]))
+    least = two_sided(difference / math.sqrt(of_draws * n / (n - 1)), n - 1)
+    return max(least, two_sided(difference / math.sqrt(total), degrees))
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 3])
@@ -147,6 +149,19 @@ def share_below(kind: str, seeds: int, effect: float, runs: int, source: int) ->
 @pytest.mark.parametrize("seeds", [2, 3, 5])
 def test_equal_systems_rarely_differ(kind: str, seeds: int) -> None:
     assert share_below(kind, seeds, 0.0, 400, 3) <= 0.06
+
+
+def test_p_is_never_below_that_of_the_bootstrap() -> None:
+    """This holds for two models with equal scores, which do not show that other seeds would have them, too."""
+    generator = np.random.default_rng(7)
+    for seeds in (2, 3, 5):
+        rows = generator.normal(0, 1, (2, seeds, 100))
+        rows -= rows.mean(axis=2, keepdims=True)
+        systems = [[[Mean().statistics(row + system, [])] for row in rows[system]] for system in (0, 1)]
+        one, other = (trained([Mean()], each, 200)[0] for each in systems)
+        assert one.scores.std() < 1e-9
+        spread = (one.resampled.mean(axis=0) - other.resampled.mean(axis=0)).std(ddof=1)
+        assert p_value(one, other, 100) >= two_sided(1 / spread, 1e9) > 0
 
 
 def test_with_one_seed_only_sentences_are_tested() -> None:
