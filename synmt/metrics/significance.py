@@ -16,10 +16,10 @@ B: the variance of Δ over bootstrap resamples of sentences, drawn once for all 
 W: the part of B that s²/k already includes: the variance over resamples of each model's distance from the mean of its
 system, summed over models, divided by k (k - 1).
 
-p is the two-sided p value of Δ/√V under Student's t with Satterthwaite's degrees of freedom, but at least that of Δ/√B,
-since models with equal scores by chance (s² near 0) are no evidence. Without resampling of sentences this is Welch's
-test. Bootstrapping over the seeds themselves would be too optimistic: with few seeds, it neither accounts for the
-uncertainty of s² nor reaches the tails. With one seed per system, V is B alone.
+p is the two-sided p value of Δ/√V under Student's t with Satterthwaite's degrees of freedom, or of Δ/√B if this is
+larger: models with equal scores by chance (s² near 0) must not make p smaller than the bootstrap alone. Without
+resampling of sentences this is Welch's test. Bootstrapping over the seeds themselves would be too optimistic: with few
+seeds, it neither accounts for the uncertainty of s² nor reaches the tails. With one seed per system, V is B alone.
 """
 
 import math
