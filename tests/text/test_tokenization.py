@@ -2,7 +2,7 @@ from functools import cache
 
 import pytest
 import sacremoses
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synmt.text.tokenization import MosesTokenizer, with_languages
@@ -58,6 +58,7 @@ def tokenizers(language: str) -> tuple[MosesTokenizer, sacremoses.MosesTokenizer
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr", "fi", "zh"])
+@settings(max_examples=100)
 @given(data=st.data())
 def test_cached_words_follow_the_rules(language: str, data: st.DataObject) -> None:
     """The reference is sacremoses on each whole text."""
