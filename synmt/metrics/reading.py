@@ -33,9 +33,9 @@ class LengthBuckets:
         return bisect_left(self.limits, length)
 
     def labels(self) -> list[str]:
-        """Return the names of the buckets: `0-10`, `11-20`, `21-` for limits of 10 and 20."""
-        starts = (0, *(limit + 1 for limit in self.limits))
-        return [f"{start}-{end}" for start, end in zip(starts, (*self.limits, ""), strict=True)]
+        """Return the names of the buckets: `0-10`, `11`, `12-20`, `21-` for limits of 10, 11 and 20."""
+        bounds = zip((0, *(limit + 1 for limit in self.limits)), (*self.limits, ""), strict=True)
+        return [str(start) if start == end else f"{start}-{end}" for start, end in bounds]
 
 
 @dataclass(frozen=True)

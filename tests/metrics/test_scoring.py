@@ -80,9 +80,9 @@ def test_tables_by_length() -> None:
 @given(st.lists(st.integers(1, 50), min_size=1, unique=True).map(sorted), st.integers(0, 60))
 def test_lengths_fall_into_the_bucket_with_their_label(limits: list[int], length: int) -> None:
     buckets = LengthBuckets(tuple(limits))
-    start, end = buckets.labels()[buckets.bucket(length)].split("-")
-    assert int(start) <= length <= int(end or length)
+    start, dash, end = buckets.labels()[buckets.bucket(length)].partition("-")
+    assert int(start) <= length <= int(end or (length if dash else start))
 
 
 def test_labels_of_lengths() -> None:
-    assert LengthBuckets((10, 20)).labels() == ["0-10", "11-20", "21-"]
+    assert LengthBuckets((10, 11, 20)).labels() == ["0-10", "11", "12-20", "21-"]
