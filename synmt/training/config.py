@@ -48,7 +48,7 @@ class TrainingConfig:
     epochs: int = setting(100, "maximum passes over the data", 1)
     updates: int = setting(0, "maximum updates; 0: no limit")
     minutes: float = setting(0.0, "train for about X minutes; 0: no limit")
-    patience: int = setting(0, "stop after N validations without gain; 0: off", needs=VALIDATION)
+    patience: int = setting(0, "stop N validations after the best; 0: off", needs=VALIDATION)
     select: Literal["bleu", "chrf", "loss"] = setting("bleu", "score that selects the best model", needs=VALIDATION)
     validate_every: int = setting(0, "updates between validations; 0: one epoch")
     validation_beam: int = setting(4, "beam size in validation", 1, needs=VALIDATION, unless="select loss", most=1000)

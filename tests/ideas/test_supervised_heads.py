@@ -145,11 +145,11 @@ def test_loss_and_accuracy_against_a_slow_twin(system: str) -> None:
     layers: list[Any] = list(model.network.encoder.layers)
     with Recorder([layer.attention for layer in layers]) as recorder:
         loss = model.loss(source, target)
-    expected, right, rows = 0.0, dict.fromkeys(idea.taught, 0), dict.fromkeys(idea.taught, 0)
+    expected, right, rows = 0.0, dict.fromkeys(idea.taught(), 0), dict.fromkeys(idea.taught(), 0)
     for place, index in enumerate([0, 1, 3]):
         record = tiny.records()[index]
         layout = side.layout(record, tiny.segment)
-        for lesson in idea.taught:
+        for lesson in idea.taught():
             weights = recorder.weights[lesson.layer - 1][place, lesson.head].detach()
             given_words = PATTERNS.get(lesson.pattern, PATTERNS["self"])(record)
             near = lesson.pattern == "mask:near"
@@ -173,7 +173,7 @@ def test_loss_and_accuracy_against_a_slow_twin(system: str) -> None:
                         right[lesson] += int(weights[query].argmax()) in keys
     assert (loss.total - loss.translation).item() == pytest.approx(expected, rel=1e-5)
     assert {name: found() for name, found in loss.accuracies.items()} == {
-        f"{each.pattern}@{each.layer}.{each.head + 1}": (right[each], rows[each]) for each in idea.taught
+        f"{each.pattern}@{each.layer}.{each.head + 1}": (right[each], rows[each]) for each in idea.taught()
     }
 
 
@@ -188,14 +188,14 @@ def test_loss_and_accuracy_of_a_decoder_against_a_slow_twin(target: str) -> None
     layers: list[Any] = list(model.network.decoder)
     with Recorder([layer.attention for layer in layers]) as recorder, torch.no_grad():
         loss = model.loss(*data.batch([0, 1, 3], CPU))
-    expected, right, rows = 0.0, dict.fromkeys(idea.taught, 0), dict.fromkeys(idea.taught, 0)
+    expected, right, rows = 0.0, dict.fromkeys(idea.taught(), 0), dict.fromkeys(idea.taught(), 0)
     for place, index in enumerate([0, 1, 3]):
         record, entries = tiny.target_records()[index], tiny.target_entries(target)[index]
         cut = tiny.segment if side.spelling.trees else tiny.whole
         of_subwords = iter([number for number, word in enumerate(record.tokens) for _ in cut(word)])
         read = [entry for entry in entries if "ARCS:" not in entry]
         words = [-1, *(-1 if "-ARC:" in entry else next(of_subwords) for entry in read)]
-        for lesson in idea.taught:
+        for lesson in idea.taught():
             weights = recorder.weights[lesson.layer - 1][place, lesson.head].detach()
             given_words = OF_DECODERS[lesson.pattern](record)
             for query, word in enumerate(words):
@@ -216,7 +216,7 @@ def test_loss_and_accuracy_of_a_decoder_against_a_slow_twin(target: str) -> None
                         right[lesson] += int(weights[query].argmax()) in keys
     assert (loss.total - loss.translation).item() == pytest.approx(expected, rel=1e-5)
     assert {name: found() for name, found in loss.accuracies.items()} == {
-        f"target {each.pattern}@{each.layer}.{each.head + 1}": (right[each], rows[each]) for each in idea.taught
+        f"target {each.pattern}@{each.layer}.{each.head + 1}": (right[each], rows[each]) for each in idea.taught()
     }
 
 
@@ -266,10 +266,12 @@ def test_a_watch_sees_the_weights_and_refuses_edited_heads() -> None:
 
 
 def test_layers_and_heads_of_patterns() -> None:
-    assert SupervisedHeads(teach="previous+parent@3.2+next").taught == [
+    assert SupervisedHeads(teach="previous+parent@3.2+next").taught() == [
         Taught("previous", 2, 0), Taught("parent", 3, 1), Taught("next", 2, 1)
     ]  # fmt: skip
-    assert SupervisedHeads(teach="self@1.1+next@1", layer=4).taught == [Taught("self", 1, 0), Taught("next", 1, 1)]
+    assert SupervisedHeads(teach="self@1.1+next@1", layer=4).taught() == [Taught("self", 1, 0), Taught("next", 1, 1)]
+    assert SupervisedHeads().taught(1) == [Taught("next", 1, 0)]
+    assert SupervisedHeads().taught(6) == [Taught("next", 2, 0)]
 
 
 @pytest.mark.parametrize(

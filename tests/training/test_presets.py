@@ -33,6 +33,26 @@ def test_task_presets_have_the_settings_of_each_system(asked: list[Asked]) -> No
     assert (model.network.norm, model.network.dropout, config.accumulate * config.batch_tokens) == ("post", 0.1, 2**15)
 
 
+@pytest.mark.parametrize(
+    ("options", "source", "target"),
+    [
+        ("", "supervised-heads", "sequence"),
+        ("--preset few-pairs --encoder-layers 1", "supervised-heads", "sequence"),
+        ("--model sequence", "sequence", "sequence"),
+        ("--model tags", "sequence", "tags"),
+        ("--target-syntax tags", "sequence", "tags"),
+        ("--source-syntax mask", "mask", "sequence"),
+        ("--preset paper", "sequence", "sequence"),
+    ],
+)
+def test_a_preset_has_a_system_for_those_who_name_none(
+    options: str, source: str, target: str, asked: list[Asked]
+) -> None:
+    train(*options.split())
+    ((model, _),) = asked
+    assert [list(side.ideas) for side in (model.source, model.target)] == [[source], [target]]
+
+
 def test_given_options_override_the_preset(asked: list[Asked]) -> None:
     train("--model", "pascal", "--preset", "nc11-en-de", "--pascal-heads", "4", "--adam-beta2", "0.9")
     train("--preset", "nc11-en-de")

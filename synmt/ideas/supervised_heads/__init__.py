@@ -56,40 +56,39 @@ class SupervisedHeads(SourceIdea):
         f"what each head learns to attend to, joined by +: {', '.join(PATTERNS)}, or {MASK}NAME for a mask of the"
         " records; parent@3 is in layer 3, parent@3.2 its second head",
     )
-    layer: int = setting(2, "encoder layer of heads without @", 1, 256)
+    layer: int | None = setting(None, "encoder layer of heads without @ (2, or 1 of 1)", 1, 256)
     weight: float = setting(0.3, "weight of the loss of attention: λ")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self.taught
+        self.taught()
 
-    @property
-    def taught(self) -> list[Taught]:
-        """Return the supervised heads, as `read_taught` does."""
-        return read_taught(self.teach, self.layer, PATTERNS, masks=True)
+    def taught(self, layers: int = 2) -> list[Taught]:
+        """Return the supervised heads of an encoder, as `read_taught` does."""
+        return read_taught(self.teach, self.layer or min(2, layers), PATTERNS, masks=True)
 
     def needs(self, training: bool) -> frozenset[str]:
-        names = {each.pattern for each in self.taught} if training else set()
+        names = {each.pattern for each in self.taught()} if training else set()
         of_masks = {"masks"} if any(name.startswith(MASK) for name in names) else set()
         return frozenset(of_masks | ({SOME_HEADS} if names & OF_TREES else set()))
 
     def columns(self, record: ParseRecord, layout: Layout) -> dict[str, list[int]]:
         found = {"taught_words": [word + 1 for word in layout.words]}
-        for name in {each.pattern: None for each in self.taught if each.pattern in PATTERNS}:
+        for name in {each.pattern: None for each in self.taught() if each.pattern in PATTERNS}:
             found[f"taught_{name}"] = layout.of_words([word + 1 for word in PATTERNS[name](record)], 0)
         return found
 
     def matrices(self, record: ParseRecord, layout: Layout) -> "dict[str, NDArray[np.bool_]]":
-        masks = {each.pattern for each in self.taught if each.pattern not in PATTERNS}
+        masks = {each.pattern for each in self.taught() if each.pattern not in PATTERNS}
         return {f"taught_{name}": mask_over_tokens(name.removeprefix(MASK), record, layout) for name in sorted(masks)}
 
     def owned_heads(self, config: TransformerConfig) -> Heads:
-        return _heads_of(self.taught)
+        return _heads_of(self.taught(config.encoder_layers))
 
     def encoder_part(self, config: TransformerConfig, labels: Mapping[str, Sequence[str]]) -> "HeadSupervision":
         from synmt.ideas.supervised_heads.attention import HeadSupervision
 
-        return HeadSupervision(config.encoder_layers, self.taught, self.weight)
+        return HeadSupervision(config.encoder_layers, self.taught(config.encoder_layers), self.weight)
 
 
 @dataclass(frozen=True)
@@ -106,37 +105,36 @@ class SupervisedDecoderHeads(TargetIdea):
         f"what each head learns to attend to, joined by +: {', '.join(OF_DECODERS)}; parent@3 is in layer 3,"
         " parent@3.2 its second head",
     )
-    layer: int = setting(2, "decoder layer of heads without @", 1, 256)
+    layer: int | None = setting(None, "decoder layer of heads without @ (2, or 1 of 1)", 1, 256)
     weight: float = setting(0.3, "weight of the loss of attention: λ")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self.taught
+        self.taught()
 
-    @property
-    def taught(self) -> list[Taught]:
-        """Return the supervised heads, as `read_taught` does."""
-        return read_taught(self.teach, self.layer, OF_DECODERS)
+    def taught(self, layers: int = 2) -> list[Taught]:
+        """Return the supervised heads of a decoder, as `read_taught` does."""
+        return read_taught(self.teach, self.layer or min(2, layers), OF_DECODERS)
 
     def needs(self, training: bool) -> frozenset[str]:
-        of_trees = any(each.pattern in OF_TREES for each in self.taught)
+        of_trees = any(each.pattern in OF_TREES for each in self.taught())
         return frozenset({SOME_HEADS}) if training and of_trees else frozenset()
 
     def columns(self, record: ParseRecord, entries: Sequence[str]) -> dict[str, list[int]]:
         numbers = _words_of(entries) if record.tokens else [0] * (1 + len(entries))  # a task other than translation
         found = {"taught_words": numbers}
-        for name in {each.pattern: None for each in self.taught}:
+        for name in {each.pattern: None for each in self.taught()}:
             words = [0, *(word + 1 for word in OF_DECODERS[name](record))]
             found[f"taught_{name}"] = [words[number] for number in numbers]
         return found
 
     def owned_heads(self, config: TransformerConfig) -> Heads:
-        return _heads_of(self.taught)
+        return _heads_of(self.taught(config.decoder_layers))
 
     def decoder_part(self, config: TransformerConfig, vocabulary: Vocabulary) -> "DecoderHeadSupervision":
         from synmt.ideas.supervised_heads.attention import DecoderHeadSupervision
 
-        return DecoderHeadSupervision(config.decoder_layers, self.taught, self.weight)
+        return DecoderHeadSupervision(config.decoder_layers, self.taught(config.decoder_layers), self.weight)
 
 
 def _words_of(entries: Sequence[str]) -> list[int]:
