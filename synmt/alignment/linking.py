@@ -50,7 +50,7 @@ class KnownLinks:
     def of(cls, config: AlignConfig, files: int) -> "KnownLinks":
         """Return how to combine the links of this number of files. Raises ValueError."""
         if files > 2 and config.symmetrize not in (None, "mean"):
-            raise WrongUsage("more than two files of links can only vote: use --symmetrize mean")
+            raise WrongUsage("three or more files of links vote, which needs --symmetrize mean")
         return cls(config.symmetrize or ("mean" if files > 2 else "grow-diag-final-and"))
 
     def open(self) -> "KnownLinks":

@@ -123,8 +123,6 @@ def command(
         raise WrongUsage(f"{saved[0]} is a MODEL folder: name it first, without --fit or --links-from")
     if not (paths or fit or links_from):
         raise WrongUsage("give a file of pairs, a MODEL folder, --fit or --links-from")
-    if len(links_from) > 2 and config.symmetrize not in (None, "mean"):
-        raise WrongUsage("three or more files of links vote, which needs --symmetrize mean")
     from synmt.alignment.linking import KnownLinks, Saved
     from synmt.alignment.stream import align_stream, fit_stream
 
