@@ -6,10 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from synmt.alignment import DEFAULT
 from synmt.alignment.aligner import Aligner as AnyAligner
 from synmt.alignment.aligner import open_aligner
-from synmt.alignment.choice import known, scope_of
+from synmt.alignment.choice import default_method, known, scope_of
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.linking import KnownLinks, aligned
 from synmt.alignment.pairs import read_pairs, with_known_links
@@ -61,17 +60,18 @@ def align(
 ) -> Iterator[WordLinks]:
     """Fit an aligner to (source, target) pairs, then yield the links of each pair in order, as `synmt align --fit`.
 
-    pairs: (source, target) pairs, or a file of `source TAB target` lines; method: by default that of `synmt align`;
-    out: a new folder to save the aligner in; resume: continue the fit in `out`; guide: a file of links to learn from,
-    for methods that can; links_from: files of links to combine instead of fitting an aligner. settings: those of
-    `Aligner.align`, and the other options of `synmt align --fit` that the method uses. on_error: fail, or blank: a bad
-    pair gets no links and is counted in a warning. Raises BadInput, TypeError and ValueError, also for a setting that
-    has no effect.
+    pairs: (source, target) pairs, or a file of `source TAB target` lines; method: by default that of `synmt align` or,
+    with `resume`, of the folder; out: a new folder to save the aligner in; resume: continue the fit in `out`; guide: a
+    file of links to learn from, for methods that can; links_from: files of links to combine instead of fitting an
+    aligner. settings: those of `Aligner.align`, and the other options of `synmt align --fit` that the method uses.
+    on_error: fail, or blank: a bad pair gets no links and is counted in a warning. Raises BadInput, TypeError and
+    ValueError, also for a setting that has no effect.
     """
     config, text, others = _configs(settings)
     if links_from:
         return _combined(pairs, list(map(str, links_from)), config, text, settings, on_error)
-    chosen, kept = method or DEFAULT, Path(out) if out else None
+    kept = Path(out) if out else None
+    chosen = method or default_method(kept if resume else None)
     own = {"fit": True, "method": chosen, "out": out, "resume": resume, "guide": guide}
     _check(settings, scope_of(as_given({**settings, **{name: each for name, each in own.items() if each}})), own)
     bad, doubts, lines = BadLines(on_error), Doubts("align"), lines_of_pairs(pairs, "pairs")

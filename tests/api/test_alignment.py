@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,13 @@ def test_without_a_folder_an_aligner_is_fitted_first() -> None:
     found = synmt.align(pairs)
     assert next(pairs, None) is None
     assert next(found).links
+
+
+def test_a_fit_is_resumed_by_its_own_method(tmp_path: Path) -> None:
+    tiny: dict[str, Any] = {"width": 8, "feedforward": 8, "heads": 2, "epochs": 1, "tokenizer": "none"}
+    fitted = synmt.align(PAIRS, "naive-att", out=tmp_path / "kept", **tiny)
+    resumed = synmt.align(PAIRS, out=tmp_path / "kept", resume=True, **tiny)
+    assert list(map(str, resumed)) == list(map(str, fitted))
 
 
 @pytest.mark.parametrize(
