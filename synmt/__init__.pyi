@@ -291,12 +291,12 @@ def parse(
     parser: Literal["benepar", "udpipe", "benepar+udpipe"] = "benepar",
     *,
     model: str | collections.abc.Sequence[str] = (),
-    language: str = "en",
-    device: str = "cpu",
-    trust_pickle: bool = False,
     tokenized: bool = False,
     jobs: int = 1,
     on_error: Literal["fail", "blank"] = "fail",
+    language: str = "en",
+    device: str = "cpu",
+    trust_pickle: bool = False,
 ) -> collections.abc.Iterator[synmt.trees.record.ParseRecord]: ...
 def project(
     pairs: collections.abc.Iterable[

@@ -3,9 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
-from synmt.api.given import Doubts, checked_words, config_of_all, numbered, takes, text_of
+from synmt.api.given import Doubts, as_given, checked_words, config_of_all, numbered, takes, text_of
+from synmt.options import check_used, options_in, settings_of
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
+from synmt.parsers.config import scope_of
 from synmt.parsers.parser import Parser, ParserInput
 from synmt.parsers.stream import ParserPool
 from synmt.streams import BadInput, BadLines, OnError, counted, read_lines
@@ -14,31 +17,31 @@ from synmt.trees.record import ParseRecord
 Sentences = Path | Iterable[str | Sequence[str]]
 
 
-@takes()
+@takes(*settings_of(ParserConfig))
 def parse(
     sentences: Sentences,
     parser: ParserName = "benepar",
     *,
     model: str | Sequence[str] = (),
-    language: str = "en",
-    device: str = "cpu",
-    trust_pickle: bool = False,
     tokenized: bool = False,
     jobs: int = 1,
     on_error: OnError = "fail",
+    **settings: Any,
 ) -> Iterator[ParseRecord]:
     """Yield the parse of each sentence, which is raw text or a list of tokens. The parser is loaded at once, and reads
     some hundred sentences ahead.
 
     sentences: a file, or any iterable; parser: constituency trees (benepar), dependency trees (udpipe) or both; model:
     names or paths, to replace the small models that come with synmt; tokenized: the words of a text are separated by
-    spaces; jobs: processes; on_error: fail, or blank: a bad line of a file becomes an empty record. A sentence that is
-    too long for the parser has no tree. A warning counts both. Raises BadInput, also for a model that cannot be
-    loaded; TypeError; and ValueError.
+    spaces; jobs: processes; settings: `language`, `device` and `trust_pickle`, as for `synmt parse`; on_error: fail, or
+    blank: a bad line of a file becomes an empty record. A sentence that is too long for the parser has no tree. A
+    warning counts both. Raises BadInput, also for a model that cannot be loaded; TypeError; and ValueError, also for a
+    setting that has no effect.
     """
     models = (model,) if isinstance(model, str) else tuple(model)
-    settings = dict(parser=parser, model=models, language=language, device=device, trust_pickle=trust_pickle)
-    config, bad = config_of_all(ParserConfig, settings), BadLines(on_error)
+    given = {"parser": parser, "model": models, **settings}
+    config, bad = config_of_all(ParserConfig, given), BadLines(on_error)
+    check_used(as_given(given), list(options_in(ParserConfig).values()), scope_of(given))
     inputs = _inputs(sentences, str.split if tokenized else str, bad)
     with ExitStack() as stack:
         try:

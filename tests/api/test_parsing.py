@@ -35,6 +35,10 @@ def test_given_tokens_are_not_changed() -> None:
         (lambda: synmt.parse([], "udpipe", model="nothing"), synmt.BadInput, "nothing: No such file"),
         (lambda: synmt.parse([], "udpipe", language="fr"), synmt.BadInput, "'fr'"),
         (lambda: synmt.parse([], "udpip"), ValueError, "parser cannot be 'udpip'"),  # type: ignore[arg-type]
+        (lambda: synmt.parse([], "udpipe", device="cpu"), ValueError, "^device needs parser benepar or "),
+        (lambda: synmt.parse([], "udpipe", trust_pickle=True), ValueError, "^trust_pickle needs parser benepar or "),
+        (lambda: synmt.parse([], "udpipe", model="x", language="de"), ValueError, "^language needs a parser without m"),
+        (lambda: synmt.parse([], colour=3), TypeError, "unknown setting 'colour'"),  # type: ignore[call-arg]
     ],
 )
 def test_unparsable_input(wrong: Callable[[], object], kind: type[Exception], cause: str) -> None:
