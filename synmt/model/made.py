@@ -38,6 +38,16 @@ def differing(before: Mapping[str, object], now: Mapping[str, object]) -> list[s
     return [name for name in {**now, **before} if now.get(name) != before.get(name)]
 
 
+def flat(fields: Mapping[str, object], outer: str = "") -> dict[str, object]:
+    """Return nested fields under names such as `network width`. The value of a mapping is the names of its fields."""
+    found: dict[str, object] = {}
+    for name, value in fields.items():
+        full = f"{outer}{name}".replace("_", "-")
+        found[full] = "+".join(value) if isinstance(value, Mapping) else value
+        found |= flat(value, f"{full} ") if isinstance(value, Mapping) else {}
+    return found
+
+
 def check_same(
     path: Path, before: Mapping[str, object], now: Mapping[str, object], was: str = "was made", advice: str = ""
 ) -> None:

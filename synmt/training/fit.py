@@ -14,7 +14,7 @@ from torch import nn
 from synmt import __version__
 from synmt.model.files import CONFIG_FILE, locked, naming
 from synmt.model.folder import FolderConfig, ModelFolder
-from synmt.model.made import check_same
+from synmt.model.made import check_same, flat
 from synmt.streams import BadInput, readable
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import Vocabulary
@@ -151,7 +151,7 @@ def _matching(path: Path, config: Config, data: TrainingData[Config], recipe: Re
     """Open the folder of a run to resume. Raises BadInput if its model, its data or their order would change."""
     folder = ModelFolder.open(path, type(config))
     if folder.config != config:
-        raise BadInput("was trained with a different model or different sizes", str(path))
+        check_same(path, flat(folder.config.fields()), flat(config.fields()), "was trained")
     made_of = data.made_of()
     before: dict[str, object] = {
         **{name: folder.training.get(name) for name in INPUTS},

@@ -343,8 +343,10 @@ def test_runs_are_not_overwritten_or_resumed_by_mistake(tmp_path: Path) -> None:
     run(tmp_path / "model", data, config=replace(SHORT, updates=1))
     with pytest.raises(BadInput, match="--resume"):
         run(tmp_path / "model", data)
-    with pytest.raises(BadInput, match="was trained with a different model"):
+    with pytest.raises(BadInput, match=r"was trained with source mask, not sequence$"):
         run(tmp_path / "model", data, system="sequence", resume=True)
+    with pytest.raises(BadInput, match=r"was trained with network dropout 0\.2, not 0\.0$"):
+        run(tmp_path / "model", data, network=tiny.CONFIG, resume=True)
     Path(str(data.target)).write_text(Path(str(data.target)).read_text().replace("vater", "mutter"))
     with pytest.raises(BadInput, match="was trained with data"):
         run(tmp_path / "model", data, resume=True)
