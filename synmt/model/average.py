@@ -17,7 +17,7 @@ from synmt import __version__
 from synmt.model.config import ModelConfig
 from synmt.model.files import check_new, save_tensors
 from synmt.model.folder import ModelFolder
-from synmt.model.made import differing
+from synmt.model.made import differing, flat
 from synmt.streams import BadInput, Notes, readable
 
 Folder = ModelFolder[ModelConfig]
@@ -32,10 +32,7 @@ def average(models: Sequence[Path], out: Path, notes: Notes) -> None:
     folders = [ModelFolder.open(path, ModelConfig) for path in models]
     first = folders[0]
     for other in folders[1:]:
-        own, of_first = (
-            {"config": each.config, "vocabulary": each.vocabulary, "codes": each.bpe.codes} for each in (other, first)
-        )
-        for what in differing(own, of_first):
+        for what in differing(_shared(other), _shared(first)):
             raise BadInput(f"has a different {what} than {first.path}", str(other.path))
     for one, other in pairwise(folders):
         if not _beginnings(one) & _beginnings(other):
@@ -54,6 +51,12 @@ def average(models: Sequence[Path], out: Path, notes: Notes) -> None:
     }
     replace(first, path=out, training=made_by).save()
     save_tensors(out / first.parameters.name, mean)
+
+
+def _shared(folder: Folder) -> dict[str, object]:
+    """Return what models must share to be averaged, by name."""
+    config = replace(folder.config, words=None).fields()
+    return {**flat(config), "vocabulary": folder.vocabulary, "codes": folder.bpe.codes}
 
 
 def _beginnings(folder: Folder) -> set[object]:

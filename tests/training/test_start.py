@@ -197,7 +197,7 @@ def test_unrelated_models_are_reported(
     )
     assert capsys.readouterr().err == f"synmt average: {said}"
     smaller = run(tmp_path / "smaller", data, "sequence", config=replace(SHORT, updates=1), network=tiny.CONFIG)
-    with pytest.raises(BadInput, match="smaller: has a different config than"):
+    with pytest.raises(BadInput, match="smaller: has a different source than"):
         average([learnt.path, smaller.path], tmp_path / "other", notes)
     more = run(tmp_path / "more", data, config=replace(SHORT, updates=1, merges=1), network=tiny.CONFIG)
     with pytest.raises(BadInput, match="more: has a different vocabulary than"):
