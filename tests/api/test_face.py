@@ -1,9 +1,11 @@
 """What `import synmt` provides: names that are loaded on first use."""
 
 import inspect
+import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
 from typing import Any
@@ -11,10 +13,15 @@ from typing import Any
 import pytest
 
 import synmt
+from synmt.alignment import choice
+from synmt.metrics.config import MetricConfig
+from synmt.metrics.config import scope_of as scope_of_metrics
 from synmt.metrics.significance import Comparison
-from synmt.options import Scope
+from synmt.options import Known, Scope, Setting, known_in, refusal
+from synmt.parsers.config import ParserConfig
 from synmt.runs.file import RunFile
 from synmt.search.scores import ForcedTarget
+from synmt.training import presets, start
 from tests.api.stub import STUB, stub
 
 HEAVY = "benepar", "click", "numpy", "orjson", "sacrebleu", "spacy", "torch", "transformers"
@@ -79,6 +86,50 @@ def test_a_wrong_setting_of_a_function_is_named_at_once() -> None:
                     function(**needed, **{keyword: value})
                 found += 1
     assert found > 10
+
+
+def some_value(setting: Setting) -> Any:
+    """Return a possible value of a setting, another one than its default."""
+    if setting.choices:
+        value = next(each for each in setting.choices if each != setting.default)
+    elif setting.kind is int:
+        value = next(each for each in (int(setting.least), int(setting.least) + 1) if each != setting.default)
+    elif setting.kind is float:
+        value = next(each for each in (0.5, 0.25) if each != setting.default)
+    else:
+        value = True if setting.kind is bool else "x"
+    return (value,) if setting.several else value
+
+
+@pytest.mark.parametrize("name", ["align", "parse", "score", "significance", "train"])
+def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
+    """As on the command line, with a message that names the keyword."""
+    metrics = known_in(MetricConfig), scope_of_metrics(["bleu", "chrf"])
+    calls: dict[str, tuple[Callable[..., object], Mapping[str, Known], Scope, dict[str, Any]]] = {
+        "align": (
+            partial(synmt.align, [], "hmms"),
+            choice.known(),
+            choice.scope_of({"fit": True}),
+            {"format": "jsonl"},
+        ),
+        "parse": (partial(synmt.parse, [], "udpipe"), known_in(ParserConfig), Scope(), {"parser": "udpipe"}),
+        "score": (partial(synmt.score, ["a"], ["a"]), *metrics, {}),
+        "significance": (partial(synmt.significance, {"a": ["a"], "b": ["b"]}, ["a"]), *metrics, {}),
+        "train": (partial(synmt.train, [], out=tmp_path), start.known(), presets.scope_of({}), {"out": tmp_path}),
+    }
+    function, known, scope, given = calls[name]
+    keywords = inspect.signature(getattr(synmt, name)).parameters
+    defaults = {**{each.option.name: each.option.default for each in known.values()}, **scope.defaults, **given}
+    refused = 0
+    for each in known.values():
+        keyword, value = each.option.name.replace("-", "_"), some_value(each.setting)
+        cause = refusal(each.option, scope, {**defaults, each.option.name: value})
+        if cause and keyword in keywords:
+            said = re.sub("--([a-z][a-z0-9-]*)", lambda option: option[1].replace("-", "_"), cause)
+            with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+                function(**{keyword: value})
+            refused += 1
+    assert refused >= {"align": 70, "train": 30, "score": 4, "significance": 4, "parse": 2}[name]
 
 
 def test_a_result_fits_a_line() -> None:
