@@ -17,12 +17,13 @@ from synmt.api.given import Doubts, Pair, as_given, config_of_all, lines_of_pair
 from synmt.data.records import SentencePair
 from synmt.data.words import SideWords, note_doubts
 from synmt.options import Scope, check_used, settings_of
-from synmt.streams import BadLines, OnError, shown, windows
+from synmt.streams import BadLines, OnError, WrongUsage, shown, windows
 from synmt.text.links import Link, write_links
 from synmt.text.tokenization import TextConfig
 
 HOW = ("symmetrize", "threshold", "links_by", "end_punctuation", "tree_links", "temperature", "max_words")
 OF_LINKS = [each for each in settings_of(AlignConfig) if each.name in HOW]
+OF_LINES = {each.name for each in settings_of(AlignConfig)}.difference(HOW)  # settings of the command's output
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class WordLinks:
         return f"<WordLinks {shown(str(self), 70)}, confidence {self.confidence:.2f}>"
 
 
-@takes(*(each for each in not_given(known()) if each.name != "format"))
+@takes(*(each for each in not_given(known()) if each.name not in OF_LINES))
 def align(
     pairs: Iterable[Pair] | Path,
     method: str | None = None,
@@ -68,11 +69,14 @@ def align(
     ValueError, also for a setting that has no effect.
     """
     config, text, others = _configs(settings)
+    own = {"method": method, "out": out, "resume": resume, "guide": guide}
     if links_from:
+        if without_effect := [name for name, value in own.items() if value]:
+            raise WrongUsage(f"{without_effect[0]} has no effect with links_from")
         return _combined(pairs, list(map(str, links_from)), config, text, settings, on_error)
     kept = Path(out) if out else None
     chosen = method or default_method(kept if resume else None)
-    own = {"fit": True, "method": chosen, "out": out, "resume": resume, "guide": guide}
+    own |= {"fit": True, "method": chosen}
     _check(settings, scope_of(as_given({**settings, **{name: each for name, each in own.items() if each}})), own)
     bad, doubts, lines = BadLines(on_error), Doubts("align"), lines_of_pairs(pairs, "pairs")
     with ExitStack() as stack:
@@ -152,8 +156,8 @@ def _check(settings: Mapping[str, Any], scope: Scope, own: Mapping[str, Any]) ->
 
     own: settings that the function itself decides.
     """
-    if unknown := as_given(settings).keys() - known().keys():
-        raise TypeError(f"unknown setting {min(unknown).replace('-', '_')!r}")
+    if unknown := settings.keys() - {name.replace("-", "_") for name in known()}.difference(OF_LINES):
+        raise TypeError(f"unknown setting {min(unknown)!r}")
     decided = {name: value for name, value in own.items() if value} | {"format": "jsonl"}
     given = {**as_given(settings), **{name: value for name, value in decided.items() if name == "guide"}}
     check_used(

@@ -124,7 +124,10 @@ def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
     for each in known.values():
         keyword, value = each.option.name.replace("-", "_"), some_value(each.setting)
         cause = refusal(each.option, scope, {**defaults, each.option.name: value})
-        if cause and keyword in keywords:
+        if keyword not in keywords:
+            with pytest.raises(TypeError, match=f"unknown setting '{keyword}'"):
+                function(**{keyword: value})
+        elif cause:
             said = re.sub("--([a-z][a-z0-9-]*)", lambda option: option[1].replace("-", "_"), cause)
             with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
                 function(**{keyword: value})
