@@ -22,6 +22,7 @@ os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
 _PLACES = {
     "Aligner": "synmt.api.alignment",
     "BadInput": "synmt.streams",
+    "Match": "synmt.api.queries",
     "Model": "synmt.api.translation",
     "ParseRecord": "synmt.trees.record",
     "Run": "synmt.runs.run",
@@ -31,6 +32,7 @@ _PLACES = {
     "align": "synmt.api.alignment",
     "parse": "synmt.api.parsing",
     "project": "synmt.api.projection",
+    "query": "synmt.api.queries",
     "read_record": "synmt.trees.record",
     "score": "synmt.api.scoring",
     "significance": "synmt.api.scoring",

@@ -5,6 +5,7 @@ import pathlib
 from typing import Literal, Self
 
 import synmt.api.alignment
+import synmt.api.queries
 import synmt.inspection
 import synmt.metrics.metric
 import synmt.metrics.significance
@@ -13,6 +14,7 @@ import synmt.search.translation
 import synmt.training.run
 import synmt.trees.record
 from synmt.api.alignment import WordLinks as WordLinks
+from synmt.api.queries import Match as Match
 from synmt.metrics.metric import Score as Score
 from synmt.runs.run import Run as Run
 from synmt.search.translation import Translation as Translation
@@ -309,6 +311,25 @@ def project(
     target_language: str | None = None,
     tokenizer: Literal["moses", "none"] | None = None,
 ) -> collections.abc.Iterator[synmt.trees.record.ParseRecord]: ...
+def query(
+    sentences: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]]
+    | pathlib.Path,
+    *,
+    on_error: Literal["fail", "blank"] = "fail",
+    relation: str | None = None,
+    upos: str | None = None,
+    feature: tuple[str, ...] | None = None,
+    lemma: str | None = None,
+    word: str | None = None,
+    head_relation: str | None = None,
+    head_upos: str | None = None,
+    head_feature: tuple[str, ...] | None = None,
+    head_lemma: str | None = None,
+    head_word: str | None = None,
+    min_distance: int | None = None,
+    direction: Literal["before", "after"] | None = None,
+    pattern: str | None = None,
+) -> collections.abc.Iterator[synmt.api.queries.Match]: ...
 def score(
     hypotheses: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]],
     *references: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]],

@@ -325,7 +325,7 @@ def check_keywords(given: Mapping[str, Any], known: Mapping[str, Known]) -> None
         if found is None:
             raise TypeError(f"unknown setting {name!r}; known: {', '.join(each.replace('-', '_') for each in known)}")
         if value is not None and not found.setting.fits(value):
-            raise ValueError(f"{name.replace('_', ' ')} cannot be {value!r}")
+            raise ValueError(f"{name} cannot be {value!r}")
 
 
 def keywords_of(options: Mapping[str, Any], known: Mapping[str, Known]) -> dict[str, Any]:

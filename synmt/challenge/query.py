@@ -9,7 +9,7 @@ distance of a root is its own position.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal
@@ -176,7 +176,7 @@ def _moved(word: int, other: int, query: Query, translation: LinkedTranslation) 
     )
 
 
-def marked(record: ParseRecord, found: Sequence[Sequence[int]]) -> str:
+def marked(record: ParseRecord, found: Iterable[Iterable[int]]) -> str:
     """Return the tokens, with stars around the words found."""
     chosen = {number for match in found for number in match}
     return " ".join(f"*{token}*" if word in chosen else token for word, token in enumerate(record.tokens, 1))

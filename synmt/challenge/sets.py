@@ -67,9 +67,9 @@ def query_cells(
     """Yield a cell for each sentence: its number, its sent_id, its tokens with stars, its number and explained matches,
     or the whole sentence as it was read.
 
-    The cell of a sentence without matches is "". Raises BadInput as `_matched`.
+    The cell of a sentence without matches is "". Raises BadInput as `matched`.
     """
-    for number, place, record, found in _matched(lines, query, bad, translation, form == "ids"):
+    for number, place, record, found in matched(lines, query, bad, translation, form == "ids"):
         if not found:
             yield ""
         elif form == "explained":
@@ -88,13 +88,13 @@ def query_counts(
     """Return a table of the values that matched words have in columns of nodes. Raises BadInput."""
     parallel = [translation.file, translation.links] if translation else []
     check_stdin_once([*files, *parallel])
-    for _, _, record, found in _matched(read_lines(files, bad.on_error), query, bad, translation):
+    for _, _, record, found in matched(read_lines(files, bad.on_error), query, bad, translation):
         counts.add(record, found)
     return counts.lines()
 
 
-def _matched(
-    lines: Iterable[Line], query: Query, bad: BadLines, translation: Translation | None, with_ids: bool = False
+def matched(
+    lines: Iterable[Line], query: Query, bad: BadLines, translation: Translation | None = None, with_ids: bool = False
 ) -> Iterator[tuple[int, Line, ParseRecord, list[tuple[int, ...]]]]:
     """Yield the number of each sentence, from 1, its line or block, its record and its matches.
 

@@ -148,6 +148,7 @@ def test_a_result_fits_a_line() -> None:
         "Run": made.Run(Path(long), run, task, 1),
         "Score": score,
         "Translation": synmt.Translation(long, words, -3.5),
+        "Match": synmt.Match(3, synmt.ParseRecord(long, words), [{"word": 1, "head": 0}] * 300),
         "WordLinks": synmt.WordLinks(words, words, {(n, n): 0.5 for n in range(300)}, 0.5),
         "Comparison": Comparison(long, score, long, 0.5, True, 0.012),
         "ForcedTarget": ForcedTarget(words, [-0.5] * 300),

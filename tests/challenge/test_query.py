@@ -2,10 +2,14 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import synmt as api
+from synmt.api.queries import Match
 from synmt.challenge.query import LinkedTranslation, Query, WordQuery, occurrences
 from synmt.trees.record import ParseRecord
 from tests.cli.commands import is_wrong_usage, shell, synmt
@@ -88,3 +92,30 @@ def test_queries_work_from_either_side(tmp_path: Path) -> None:
 def test_a_query_needs_a_condition() -> None:
     for arguments in ([], ["--links", "x"], ["--word", "a", "--linked-word", "b"], ["--word", "a", "--links", "x"]):
         assert is_wrong_usage(synmt("challenge", "query", *arguments), "synmt challenge: ")
+
+
+def test_python_finds_the_sentences_of_the_command(tmp_path: Path) -> None:
+    other = '{"tokens": ["go"], "upos": ["VERB"], "heads": [0], "deprels": ["root"]}\n'
+    (tmp_path / "records").write_text(SOURCE + other + SOURCE)
+    lines = synmt("challenge", "query", "--upos", "PRON", "--format", "marked", tmp_path / "records").stdout
+    found = list(api.query(tmp_path / "records", upos="PRON"))
+    assert lines == "*he* *left*\n" * 2 and [each.number for each in found] == [1, 3]
+    assert found[0].words == [{"word": 1, "head": 2}] and found[0].record.tokens == ["he", "left"]
+    assert list(api.query([SOURCE, other, SOURCE], pattern="N [upos=PRON]; H -> N")) == [
+        Match(number, found[0].record, [{"N": 1, "H": 2}]) for number in (1, 3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "cause"),
+    [
+        ({}, ValueError, "^a query needs a condition, such as relation or word$"),
+        ({"colour": "red"}, TypeError, "unknown setting 'colour'"),
+        ({"min_distance": -1}, ValueError, "^min_distance cannot be -1$"),
+        ({"pattern": "V [upos=VERB]", "relation": "obj"}, ValueError, "^pattern replaces all other conditions$"),
+        ({"lemma": "go"}, api.BadInput, "^sentences:1: record has no lemmas$"),
+    ],
+)
+def test_wrong_queries_in_python(settings: dict[str, Any], kind: type[Exception], cause: str) -> None:
+    with pytest.raises(kind, match=cause):
+        list(api.query([SOURCE], **settings))
