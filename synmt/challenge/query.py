@@ -106,11 +106,11 @@ class Query:
 class Shape:
     """The position of a word relative to its head, or a pattern."""
 
-    min_distance: int = setting(
-        0, "the head is more than N positions away; that of a root is before the sentence", most=10**6
+    min_distance: int = setting(0, "the head is more than N positions away; a root counts as position 0", most=10**6)
+    direction: Direction | None = setting(None, "the side of the head on which the word is")
+    pattern: str | None = setting(
+        None, "clauses about several words: V [upos=VERB]; V -[obj]-> O; O < V", metavar="PATTERN"
     )
-    direction: Direction | None = setting(None, "where the word stands from it")
-    pattern: str | None = setting(None, "a pattern over several words, instead of all other conditions")
 
     def __post_init__(self) -> None:
         """Raise ValueError for a setting out of bounds, and for a pattern that cannot be read."""

@@ -7,12 +7,12 @@ from typing import Any, get_args
 import click
 
 from synmt.challenge.object_verb_subject import FORMS, clause_lines
-from synmt.challenge.query import PHENOMENA, Counts, Direction, Query, WordQuery
+from synmt.challenge.query import PHENOMENA, Counts, Query, Shape, WordQuery, query_of
 from synmt.challenge.sets import Form, Translation, query_counts, query_set, reordering_set
 from synmt.cli.options import input_files, on_error, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, SectionGroup, SectionOption, in_section, options_of
-from synmt.options import chosen
+from synmt.options import config_of
 from synmt.streams import BadLines, OnError, WrongUsage, write_lines
 
 EPILOG = """
@@ -91,18 +91,10 @@ of_links = in_section("Links")
 
 @command.command()
 @input_files
-@in_section("Pattern")(
-    "--pattern", metavar="PATTERN", help="Clauses about several words: V [upos=VERB]; V -[obj]-> O; O < V.",
-)  # fmt: skip
+@options_of(Shape, "Pattern", only=["pattern"])
 @options_of(WordQuery, "Word", unless=OTHERWISE)
 @options_of(WordQuery, "Its head", prefix="head-", unless=OTHERWISE)
-@in_section("Its head", unless=OTHERWISE)(
-    "--min-distance", type=click.IntRange(0, 10**6), default=0, metavar="N",
-    help="The head is more than N positions away; a root counts as position 0.",
-)  # fmt: skip
-@in_section("Its head", unless=OTHERWISE)(
-    "--direction", type=click.Choice(get_args(Direction)), help="The side of the head on which the word is."
-)
+@options_of(Shape, "Its head", unless=OTHERWISE, only=["min-distance", "direction"])
 @of_links(
     "--links", metavar="LINKS", type=Reads(), needs=("--target", "--source"),
     help="Links of the sentences, one line per pair: 0-0 1-2.",
@@ -126,9 +118,6 @@ of_links = in_section("Links")
 @on_error
 def query(
     files: tuple[str, ...],
-    pattern: str | None,
-    min_distance: int,
-    direction: Direction | None,
     links: str | None,
     target: str | None,
     source: str | None,
@@ -137,21 +126,21 @@ def query(
     texts: tuple[str, ...],
     counted: tuple[str, ...],
     on_error: OnError,
-    **patterns: Any,
+    **settings: Any,
 ) -> None:
     """Find sentences by words of your choice.
 
     A sentence, from parse records or CoNLL-U, matches if one word has all the properties. In a PATTERN, * stands for
     any text and ? for any letter; case is ignored. --pattern describes several words, their arcs and their order.
     """
-    word, head, linked = (WordQuery(**chosen(WordQuery, patterns, prefix)) for prefix in ("", "head-", "linked-"))
-    asked = Query(word, head, linked, min_distance, direction, -1 if min_move is None else min_move, pattern)
-    if asked == Query():
-        raise WrongUsage("a query needs a condition, such as --relation or --word")
     other = target or source
     beside = Translation(other, links, is_source=source is not None) if other and links else None
     bad = BadLines(on_error)
     with usage():
+        linked = config_of(WordQuery, settings, "linked-")
+        asked = replace(query_of(settings), linked=linked, min_move=-1 if min_move is None else min_move)
+        if asked == Query():
+            raise WrongUsage("a query needs a condition, such as --relation or --word")
         counts = Counts(asked, counted)
     if counted:
         lines = query_counts(asked, counts, files, beside, bad)
