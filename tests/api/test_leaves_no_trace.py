@@ -65,6 +65,7 @@ CASES: dict[str, list[Callable[[], Any]]] = {
         lambda: list(synmt.project([(RECORD, "Er ist", "0-0")])),
         lambda: list(synmt.project([(RECORD, "Er ist")], "aligner", device="cpu")),
     ],
+    "query": [lambda: list(synmt.query([RECORD], relation="obj"))],
     "score": [
         lambda: synmt.score(["a b c d"], ["a b c e"], metrics="bleu,chrf,ter,ribes"),
         lambda: synmt.score([RECORD], [RECORD], metrics="uas,las"),
