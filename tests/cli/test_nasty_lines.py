@@ -1,4 +1,4 @@
-"""Five hundred lines that no parser was trained for, through both parsers in two processes."""
+"""Two thousand lines that no parser was trained for, through both parsers in two processes."""
 
 import json
 import random
@@ -8,7 +8,7 @@ from synmt.streams import read_lines
 from synmt.trees.record import read_record
 from tests.cli.commands import shell
 
-LINES = 500
+LINES = 2000
 WORDS = ["the", "dog", "barks", "(", ")", "-LRB-", "[", "}", "\\", "_", "#", "@@", "1-2", "&amp;", "<b>", "</p>", "|||"]
 ODD = ["", " ", "\t", "\u00a0", "\u2028", "\u200b", "\ufeff", "\x01", "\x1c", "\x7f", "\u0301", "\ufffd", "\U0010ffff"]
 EMOJI = ["😀", "👍🏽", "👩‍👩‍👧", "🏳️‍🌈", "❤️"]

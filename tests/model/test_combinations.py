@@ -8,23 +8,10 @@ from synmt.search.config import SearchConfig
 from tests import tiny
 
 CPU = torch.device("cpu")
-# A decoder only sees the states of an encoder, so equality is tested for each side with one idea of the other side.
-PAIRS = [(system, "parent+gcn") for system in tiny.SYSTEMS]
-PAIRS += [("all but multitask", target) for target in tiny.TARGET_SYSTEMS if target != "parent+gcn"]
 
 
+@pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
 @pytest.mark.parametrize("system", tiny.SYSTEMS)
-def test_an_encoder_learns_with_any_decoder(system: str) -> None:
-    for target in tiny.TARGET_SYSTEMS:
-        data, vocabulary = tiny.corpus(system, target)
-        model = tiny.model(system, vocabulary, target=target)
-        model.loss(*data.batch([0], CPU)).total.backward()
-        for part in (model.network.encoder, model.network.decoder, model):
-            gradients = [each.grad for each in part.parameters() if each.grad is not None]
-            assert 0 < torch.nn.utils.get_total_norm(gradients) < torch.inf, target
-
-
-@pytest.mark.parametrize(("system", "target"), PAIRS)
 def test_batches_equal_single_sentences_in_training(system: str, target: str) -> None:
     data, vocabulary = tiny.corpus(system, target)
     model = tiny.model(system, vocabulary, target=target)
@@ -33,8 +20,13 @@ def test_batches_equal_single_sentences_in_training(system: str, target: str) ->
     torch.testing.assert_close(together, torch.stack(alone).sum(), atol=1e-4, rtol=1e-5)
 
 
-@pytest.mark.parametrize(("system", "target"), PAIRS)
+@pytest.mark.parametrize(
+    ("system", "target"),
+    [(system, "parent+gcn") for system in tiny.SYSTEMS]
+    + [("all but multitask", target) for target in tiny.TARGET_SYSTEMS if target != "parent+gcn"],
+)
 def test_batches_equal_single_sentences_in_search(system: str, target: str) -> None:
+    """Search only sees the states of an encoder, so it is enough to test each side with one idea of the other side."""
     data, vocabulary = tiny.corpus(system, target)
     model = tiny.model(system, vocabulary, target=target)
     side, config = tiny.TARGET_SYSTEMS[target], SearchConfig(beam=2, max_length_offset=2)
