@@ -7,13 +7,13 @@ from typing import Any, get_args
 import click
 
 from synmt.challenge.object_verb_subject import FORMS, clause_lines
-from synmt.challenge.query import PHENOMENA, Counts, Query, Shape, WordQuery, query_of
+from synmt.challenge.query import PHENOMENA, Counts, Shape, WordQuery, query_of
 from synmt.challenge.sets import Form, Translation, query_counts, query_set, reordering_set
 from synmt.cli.options import input_files, on_error, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, SectionGroup, SectionOption, in_section, options_of
 from synmt.options import config_of
-from synmt.streams import BadLines, OnError, WrongUsage, write_lines
+from synmt.streams import BadLines, OnError, write_lines
 
 EPILOG = """
 \b
@@ -138,9 +138,7 @@ def query(
     bad = BadLines(on_error)
     with usage():
         linked = config_of(WordQuery, settings, "linked-")
-        asked = replace(query_of(settings), linked=linked, min_move=-1 if min_move is None else min_move)
-        if asked == Query():
-            raise WrongUsage("a query needs a condition, such as --relation or --word")
+        asked = query_of(settings, linked, -1 if min_move is None else min_move).checked()
         counts = Counts(asked, counted)
     if counted:
         lines = query_counts(asked, counts, files, beside, bad)

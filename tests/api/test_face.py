@@ -14,6 +14,7 @@ import pytest
 
 import synmt
 from synmt.alignment import choice
+from synmt.api.given import OPTION
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.config import scope_of as scope_of_metrics
 from synmt.metrics.significance import Comparison
@@ -128,7 +129,7 @@ def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
             with pytest.raises(TypeError, match=f"unknown setting '{keyword}'"):
                 function(**{keyword: value})
         elif cause:
-            said = re.sub("--([a-z][a-z0-9-]*)", lambda option: option[1].replace("-", "_"), cause)
+            said = OPTION.sub(lambda option: option[1].replace("-", "_"), cause)
             with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
                 function(**{keyword: value})
             refused += 1
