@@ -15,14 +15,17 @@ from signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal
 import pytest
 from hypothesis import settings
 
+from synmt.streams import pool
 from synmt.streams.process import search_rarely
-from tests.cli.commands import AT_THE_END
+from tests.cli.commands import AT_THE_END, FORKS
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["HF_HUB_OFFLINE"] = "1"  # no test uses the network
 if getsignal(SIGINT) is SIG_IGN:  # set by a shell's `&`; commands that tests start would inherit it
     signal(SIGINT, default_int_handler)
 
+# Cold commands and tests/test_pool.py start the processes of a pool as users do.
+pool.CONTEXT = FORKS  # type: ignore[assignment]
 settings.register_profile("synmt", deadline=None, max_examples=50)
 settings.register_profile("few", deadline=None, max_examples=10)
 settings.load_profile("synmt")

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing import get_context
 
 import psutil
 import pytest
@@ -12,6 +13,12 @@ from synmt.streams import BadInput
 from synmt.streams.pool import Pool, processes
 
 DIED = "a process died, perhaps out of memory; all lines so far are complete"
+
+
+@pytest.fixture(autouse=True)
+def spawned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start processes as for users; other tests fork them."""
+    monkeypatch.setattr("synmt.streams.pool.CONTEXT", get_context("spawn"))
 
 
 def opener(base: int) -> Callable[[int], int]:

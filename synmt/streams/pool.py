@@ -20,6 +20,7 @@ from synmt.streams.process import search_rarely
 T = TypeVar("T")
 U = TypeVar("U")
 Run = Callable[[Iterable[T | None]], Iterator[U]]  # after a None, it yields all results before it takes more items
+CONTEXT = get_context("spawn")  # a fork would copy locks that threads of this process hold
 
 
 @contextmanager
@@ -116,10 +117,9 @@ class _Worker:
     """A process at the other end of a pipe, which ends with the pipe, and the answers it owes, in order."""
 
     def __init__(self, opening: bytes) -> None:
-        context = get_context("spawn")
-        self.pipe, theirs = context.Pipe()
+        self.pipe, theirs = CONTEXT.Pipe()
         self.owed: deque[_Answer] = deque()
-        self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self.process = CONTEXT.Process(target=_serve, args=(theirs,), daemon=True)
         self.process.start()
         theirs.close()  # so that we notice if the process dies
         self._send(opening)

@@ -19,7 +19,7 @@ TWO_ROOTS = record("a b", [0, 0], "root root", sentences=[1, 1])
 
 def test_styles(tmp_path: Path) -> None:
     (tmp_path / "codes").write_text(CODES)
-    assert synmt("transitions", text=RECORD).stdout == f"{FATHER}\n"
+    assert synmt("transitions", text=RECORD, cold=True).stdout == f"{FATHER}\n"
     done = synmt("transitions", "--bpe", tmp_path / "codes", "--split-arcs", "--root-arc", text=RECORD)
     assert done.stdout == (
         "He is my fa@@ ther LEFT-ARC ARC:nmod:poss LEFT-ARC ARC:cop LEFT-ARC ARC:nsubj . RIGHT-ARC ARC:punct"

@@ -12,10 +12,11 @@ import sys
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from multiprocessing.context import ForkContext, ForkProcess
 from pathlib import Path
 from pkgutil import walk_packages
 from socket import AF_UNIX, SOCK_SEQPACKET, recv_fds, socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from tests.cli import ask
 
@@ -26,9 +27,11 @@ LARGEST = 2**18  # bytes of a request
 LIBRARIES = [
     "benepar.parse_chart",
     "conllu",
+    "hypothesis",
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg",
     "matplotlib.figure",
+    "pytest",
     "sacrebleu",
     "sacremoses",
     "safetensors.torch",
@@ -38,6 +41,36 @@ LIBRARIES = [
     "tqdm",
     "ufal.udpipe",
 ]
+WORK = [  # modules of tests whose functions run in forks
+    "tests.cli.warm",
+    "tests.fuzz.commands",
+    "tests.nn.test_quantization",
+    "tests.runs.test_tasks",
+    "tests.training.test_distribution",
+]
+
+
+class PoolFork(ForkProcess):
+    """A process of a pool that is a fork of the command. It closes the pool's ends of all pipes, so that each process
+    notices when the pool closes its own."""
+
+    ends: ClassVar[list["Connection"]] = []
+
+    def run(self) -> None:
+        for end in self.ends:
+            end.close()
+        super().run()
+
+
+class PoolContext(ForkContext):
+    """Starts the processes of a pool."""
+
+    Process = PoolFork
+
+    def Pipe(self, duplex: bool = True) -> tuple["Connection", "Connection"]:
+        end, other = super().Pipe(duplex)
+        PoolFork.ends.append(end)
+        return end, other
 
 
 def preloaded() -> list[str]:
@@ -45,7 +78,7 @@ def preloaded() -> list[str]:
     folder = str(Path(__file__).parents[2] / "synmt")
     names = [module.name for module in walk_packages([folder], "synmt.")]
     own = [name for name in names if not name.endswith("__main__") and not name.startswith("synmt.parsers.training")]
-    return [*LIBRARIES, *own, "tests.cli.warm", "tests.fuzz.commands"]
+    return [*LIBRARIES, *own, *WORK]
 
 
 def serve(path: str, end: "Connection") -> None:
@@ -103,4 +136,7 @@ def _run(path: str, request: tuple[list[str], str, dict[str, str]], streams: lis
     sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
     if sys.argv[1:2] == ["run"]:
         import_module("synmt.runs.tasks").COMMAND[:] = [sys.executable, "-IS", ask.__file__, path, "synmt.cli.child"]
+    from synmt.streams import pool
+
+    pool.CONTEXT = PoolContext()  # type: ignore[assignment]
     import_module(module).main()
