@@ -37,7 +37,7 @@ def query(sentences: Iterable[Sentence] | Path, *, on_error: OnError = "fail", *
     ValueError.
     """
     check_keywords(settings, known())
-    asked = query_of({name: value for name, value in settings.items() if value is not None}).checked()
+    asked = query_of({name: value for name, value in settings.items() if value is not None})
     return _matches(sentences, asked, BadLines(on_error))
 
 

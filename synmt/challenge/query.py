@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from synmt.challenge.pattern import (
     ROOT,
@@ -94,12 +94,6 @@ class Query:
             relations.append(order(*((WORD, HEAD) if self.direction == "before" else (HEAD, WORD))))
         return Pattern({WORD: self.word.conditions, HEAD: self.head.conditions}, relations, may_be_root=HEAD)
 
-    def checked(self) -> Self:
-        """Return the query. Raises ValueError if it has no condition, and so matches every word."""
-        if self == Query():
-            raise ValueError("a query needs a condition, such as --relation or --word")
-        return self
-
     def place(self, node: str) -> int:
         """Return the place of a node in each match; "" is the first node. Raises ValueError for an unknown node."""
         names = self.shape.names
@@ -131,12 +125,15 @@ def known() -> dict[str, Known]:
 
 
 def query_of(options: Mapping[str, Any], linked: WordQuery = WordQuery(), min_move: int = -1) -> Query:
-    """Return the query of these options, given as keywords. Raises ValueError."""
+    """Return the query of these options, given as keywords. Raises ValueError, also if every word would match."""
     word, head = (config_of(WordQuery, options, prefix) for prefix in ("", "head-"))
     where = config_of(Shape, options)
     if where.pattern and Query(word, head, WordQuery(), where.min_distance, where.direction) != Query():
         raise ValueError("--pattern replaces all other conditions")
-    return Query(word, head, linked, where.min_distance, where.direction, min_move, where.pattern)
+    query = Query(word, head, linked, where.min_distance, where.direction, min_move, where.pattern)
+    if query == Query():
+        raise ValueError("a query needs a condition, such as --relation or --word")
+    return query
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ def query(
     bad = BadLines(on_error)
     with usage():
         linked = config_of(WordQuery, settings, "linked-")
-        asked = query_of(settings, linked, -1 if min_move is None else min_move).checked()
+        asked = query_of(settings, linked, -1 if min_move is None else min_move)
         counts = Counts(asked, counted)
     if counted:
         lines = query_counts(asked, counts, files, beside, bad)
