@@ -108,17 +108,22 @@ def test_the_decoder_run_produces_a_table(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "sizes", "systems", "needs"),
+    ("file", "seeds", "sizes", "systems", "needs"),
     [
-        ("encoders", 1, 9, {"tree", "some heads", "deprels"}),
-        ("positions", 1, 10, {"some heads", "deprels"}),
-        ("decoders", 1, 12, frozenset()),
-        ("curve", 3, 6, {"tree", "some heads", "deprels"}),
+        ("encoders", 5, 1, 9, {"tree", "some heads", "deprels"}),
+        ("positions", 5, 1, 10, {"some heads", "deprels"}),
+        ("decoders", 5, 1, 12, frozenset()),
+        ("curve", 5, 3, 6, {"tree", "some heads", "deprels"}),
+        ("lengths", 3, 1, 6, {"tree", "some heads", "deprels"}),
+        ("recipe", 3, 1, 4, {"some heads", "deprels"}),
+        ("europarl", 3, 1, 4, {"some heads", "deprels"}),
     ],
 )
-def test_replication_runs_compare_the_declared_systems(file: str, sizes: int, systems: int, needs: set[str]) -> None:
+def test_replication_runs_compare_the_declared_systems(
+    file: str, seeds: int, sizes: int, systems: int, needs: set[str]
+) -> None:
     planned = plan(read_run(ENCODERS.with_name(f"replicate-{file}.toml")))
-    assert len(planned.trainings) == sizes * systems * 5
+    assert len(planned.trainings) == seeds * sizes * systems
     assert planned.needs[0] == needs
 
 
