@@ -15,6 +15,7 @@ from synmt.data.preparation import encode_corpus, training_examples, unseen_rela
 from synmt.data.prepared import PreparedPairs, made_of, make_folder, opened_pairs
 from synmt.data.records import columns_of_pairs
 from synmt.data.words import note_doubts, sides_of_model, words_of
+from synmt.device import bf16_slowdown
 from synmt.model.config import ModelConfig
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
@@ -190,6 +191,8 @@ def train(
 
         if config.prefixes and model.target.reads_prefixes:
             notes.add(f"each update learns from {counted(config.prefixes, 'token')} of each target, not from all")
+        if config.precision == "bf16" and (times := bf16_slowdown(processes.device)) > 1.5:
+            notes.add(f"on this CPU, layers take {times:.0f} times as long in bf16 as in fp32")
 
         def announce(folder: ModelFolder[ModelConfig], learner: nn.Module) -> None:
             bad.report("train")

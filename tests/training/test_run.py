@@ -17,6 +17,7 @@ import torch
 from safetensors.torch import load_file
 
 from synmt.data.corpus import Corpus
+from synmt.device import bf16_slowdown
 from synmt.model.folder import ModelFolder
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.translation import Translation, Translator
@@ -119,6 +120,17 @@ def test_the_cost_of_sampling_prefixes_is_reported(tmp_path: Path, capsys: pytes
     assert "synmt train: each update learns from 2 tokens of each target, not from all\n" in capsys.readouterr().err
     run(tmp_path / "compose", data, "sequence", config, target="compose")
     assert "each update learns" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("times", "said"), [(8.6, True), (0.5, False)])
+def test_a_cpu_that_is_slow_in_bf16_is_reported(
+    times: float, said: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert 0.01 < bf16_slowdown(torch.device("cpu")) < 1000
+    monkeypatch.setattr("synmt.training.run.bf16_slowdown", lambda device: times)
+    run(tmp_path / "model", write_corpus(tmp_path, 2), config=replace(SHORT, updates=1, precision="bf16"))
+    note = "synmt train: on this CPU, layers take 9 times as long in bf16 as in fp32\n"
+    assert (note in capsys.readouterr().err) == said
 
 
 def test_target_trees_without_a_string_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
