@@ -8,6 +8,7 @@ imports, synmt is imported after the fork.
 import gc
 import marshal
 import os
+import re
 import sys
 from contextlib import suppress
 from functools import cache
@@ -78,7 +79,23 @@ def preloaded() -> list[str]:
     folder = str(Path(__file__).parents[2] / "synmt")
     names = [module.name for module in walk_packages([folder], "synmt.")]
     own = [name for name in names if not name.endswith("__main__") and not name.startswith("synmt.parsers.training")]
-    return [*LIBRARIES, *own, *WORK]
+    return [*LIBRARIES, *own, *WORK, "tests.cli.imported"]
+
+
+def use_huge_pages() -> None:
+    """Move the memory of this process to huge pages, if Linux can. A fork then copies a few hundred entries of the page
+    table instead of a hundred thousand, and takes a fifth of the time."""
+    import ctypes
+
+    size, collapse = 2**21, 25  # MADV_COLLAPSE
+    advise = ctypes.CDLL(None).madvise
+    advise.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int]
+    with suppress(FileNotFoundError):
+        for line in Path("/proc/self/maps").read_text().splitlines():
+            if private := re.fullmatch(r"(\w+)-(\w+) rw-p \S+ \S+ 0 *(?:\[heap\])?", line):
+                begin, end = (int(each, 16) for each in private.groups())
+                for huge_page in range(-(-begin // size) * size, end - size + 1, size):
+                    advise(huge_page, size, collapse)  # an older kernel refuses, and nothing changes
 
 
 def serve(path: str, end: "Connection") -> None:
@@ -94,6 +111,7 @@ def serve(path: str, end: "Connection") -> None:
         udpipe.load_model(str(model))
     forks = get_context("fork")
     gc.freeze()  # the collector of a fork would otherwise copy every page
+    use_huge_pages()
     running: dict[int, tuple[BaseProcess, socket]] = {}
     with socket(AF_UNIX, SOCK_SEQPACKET) as listener:
         listener.bind(f"{path}.new")
