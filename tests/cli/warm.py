@@ -104,11 +104,15 @@ def serve(path: str, end: "Connection") -> None:
     from multiprocessing.connection import wait
     from multiprocessing.process import BaseProcess
 
+    import spacy
+
     from synmt.parsers import udpipe
 
     udpipe.load_model = cache(udpipe.load_model)
     for model in udpipe.FOLDER.glob("*.udpipe"):
         udpipe.load_model(str(model))
+    english, blank = [spacy.blank("en")], spacy.blank  # a fork uses it once: it may need two, for different text
+    spacy.blank = lambda language: english.pop() if language == "en" and english else blank(language)
     forks = get_context("fork")
     gc.freeze()  # the collector of a fork would otherwise copy every page
     use_huge_pages()
