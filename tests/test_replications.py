@@ -82,7 +82,11 @@ def test_the_encoder_run_produces_a_table(data: Path, tmp_path: Path) -> None:
     done = synmt("run", file, "--data", data, "--out", tmp_path / "out", "--format", "json")
     assert done.returncode == 0, done.stderr
     rows = list(map(json.loads, done.stdout.splitlines()))
-    assert [row["system"] for row in rows] == ["sequence"] * 2 + ["mask+pascal"] * 2
+    assert [row["system"] for row in rows] == ["sequence"] * 3 + ["mask+pascal"] * 3
+    assert [row["metric"] for row in rows[:3]] == ["BLEU", "chrF2", "dev loss"]
+    log = (tmp_path / "out" / "all" / "sequence.1" / "log.tsv").read_text().splitlines()
+    losses = [cells[log[0].split("\t").index("valid_loss")] for cells in (row.split("\t") for row in log[1:])]
+    assert rows[2]["mean"] == min(float(each) for each in losses if each)
     assert all(row["test"] == "test_2016_flickr" and row["cpu_minutes"] > 0 for row in rows)
 
 

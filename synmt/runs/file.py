@@ -46,7 +46,8 @@ COMMANDS = {  # tables of options that all systems share
     "projections": ("parse", "align", "project"),
 }  # fmt: skip
 COST = "nats"  # a metric for translation systems: nats per reference word
-OF_RUNS = COST, "found"  # metrics that only runs have
+LOSS = "loss"  # a metric for translation systems: the lowest loss on dev
+OF_RUNS = COST, LOSS, "found"  # metrics that only runs have
 LOWER = "lower-is-better"  # says of scores by another program that they count errors
 
 
@@ -145,6 +146,8 @@ def with_options(run: RunFile) -> RunFile:
     sizes = {size: checked("train", f"sizes {size}", own) for size, own in run.sizes.items()}
     for choice in run.tuned.choices if run.tuned else []:
         checked("translate", "translate", choice)
+    if run.tuned and run.metrics[0] in OF_RUNS:
+        raise ValueError(f"metrics: the first one chooses {run.tuned.option} on dev, which {run.metrics[0]} cannot")
     for name, query in run.challenge.items():
         if not isinstance(query, Path):
             check_query(f"challenge {name}", query)
@@ -296,12 +299,14 @@ def safe_path(path: Path) -> Path:
 def _check_metrics(names: list[Any], kind: str) -> None:
     """Raise ValueError for a metric that is unknown or does not suit this kind of run."""
     for name in names:
-        if kind == "systems" and name == COST and len(names) > 1:
+        if kind == "systems" and name in (COST, LOSS):
             continue
         if not isinstance(name, str) or name not in METRICS:
             raise ValueError(f"metrics: {unknown(name, 'name a table of its scores under [segments]')}")
         if METRICS[name](MetricConfig()).compares != COMPARED[kind]:
             raise ValueError(f"metrics: {name} does not compare {COMPARED[kind]}")
+    if names and set(names) <= {COST, LOSS}:
+        raise ValueError("metrics: needs one that scores translations, such as bleu")
     if not names or len(set(names)) < len(names):
         raise ValueError("metrics has a duplicate name" if names else "metrics is empty")
 

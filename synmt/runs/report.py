@@ -27,7 +27,7 @@ from synmt.metrics.reading import LengthBuckets
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.parsers.config import CITES, ParserConfig
 from synmt.runs.calls import pairs_of_words
-from synmt.runs.file import COST, Pair, RunFile
+from synmt.runs.file import Pair, RunFile
 from synmt.runs.systems import trees_of
 from synmt.runs.table import COSTS, Measured, Output, Result, chosen_on_dev, legend, title_of
 from synmt.runs.tasks import Made, Workplace
@@ -107,7 +107,7 @@ def _cites(found: Found) -> Iterator[str]:
     if (found.place.folder / "data" / "parsed").exists():
         parser = found.run.options.get("parse", {}).get("parser", ParserConfig.parser)
         yield from (key for name in str(parser).split("+") for key in CITES[name])
-    yield from cited(METRICS, (name for name in found.run.metrics if name != COST))
+    yield from cited(METRICS, (name for name in found.run.metrics if name in METRICS))
 
 
 def _systems(measured: Measured, systems: Sequence[str]) -> dict[str, list[int]]:

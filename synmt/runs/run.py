@@ -7,10 +7,10 @@ from typing import Self, TypeAlias
 
 from synmt.model.files import write_aside
 from synmt.runs.aligners import Aligners
-from synmt.runs.file import RunFile, read_run, safe_path, with_options
+from synmt.runs.file import LOSS, OF_RUNS, RunFile, read_run, safe_path, with_options
 from synmt.runs.projections import Projections
 from synmt.runs.systems import Systems
-from synmt.runs.table import COSTS, Measured, Result, by_test, costs_of, read_scores, report, results
+from synmt.runs.table import Measured, Result, by_test, costs_of, read_scores, report, results
 from synmt.runs.tasks import Progress, Workplace, do, do_all
 from synmt.streams import BadInput, counted, shown
 
@@ -94,13 +94,13 @@ class Run:
         with place.opened():
             do_all(place, self.work.tasks.all, self.jobs)
             outputs = self.work.outputs()
-            metrics = [name for name in self.given.metrics if name != COSTS.name]
+            metrics = [name for name in self.given.metrics if name not in OF_RUNS]
             measured, found, chosen = [], list[Result](), self.work.chosen()
             tests = by_test(outputs)
             progress = Progress(len(tests), 1)
             for own in tests:
                 began = progress.begin(f"scoring {own[0].test}")
-                measured.append(Measured.of(own, metrics, self.given.segments))
+                measured.append(Measured.of(own, metrics, self.given.segments, LOSS in self.given.metrics))
                 found += results(measured[-1], self.work.sets.get(own[0].test, {}), chosen)
                 progress.end(began)
             made = {each: place.made(each.model) for each in outputs}

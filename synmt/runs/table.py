@@ -9,12 +9,22 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from synmt.inspection.curves import read_curves
 from synmt.metrics.config import Compared, MetricConfig, SignificanceConfig
 from synmt.metrics.metric import Metric, Score, Statistics
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.report import Fields, Part, Table, in_form, latex_text, printable, tabular
 from synmt.metrics.segments import Mean, read_columns
-from synmt.metrics.significance import RESAMPLES, ROUNDING, SEED, holm, p_value, sentence_statistics, trained
+from synmt.metrics.significance import (
+    RESAMPLES,
+    ROUNDING,
+    SEED,
+    Trained,
+    holm,
+    p_value,
+    sentence_statistics,
+    trained,
+)  # fmt: skip
 from synmt.runs.file import Options, Pair, Segments
 from synmt.runs.tasks import Made
 from synmt.streams import BadInput, counted, read_lines
@@ -30,8 +40,8 @@ class Result:
 
     scores: one per seed. difference: mean score minus the first system's mean score; better: whether this is an
     improvement; p: p value of the difference, as in `metrics.significance`; holm: p corrected for the number of systems
-    compared with the first one. These four are None for the first system. chosen: the option of `synmt translate`
-    chosen on dev. part: the challenge set, "" for the whole test.
+    compared with the first one. These four are None for the first system, and both p for the loss on dev of one seed.
+    chosen: the option of `synmt translate` chosen on dev. part: the challenge set, "" for the whole test.
     """
 
     size: int | None
@@ -110,20 +120,30 @@ def results(
 
 @dataclass(frozen=True)
 class Measured:
-    """The statistics of systems on one test. statistics: for each system, [seeds][metrics] of [n,k]."""
+    """The statistics of systems on one test. statistics: for each system, [seeds][metrics] of [n,k]; losses: for each
+    system, the lowest loss on dev of each seed, or none."""
 
     metrics: Sequence[Metric[Any]]
     outputs: Sequence[Output]
     statistics: Mapping[str, Sequence[Sequence[Statistics]]]
+    losses: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     @property
     def sentences(self) -> int:
         return len(next(iter(self.statistics.values()))[0][0])
 
     @classmethod
-    def of(cls, outputs: Sequence[Output], names: Sequence[str], segments: Mapping[str, Segments] = {}) -> Self:
-        """Read the outputs of all systems and seeds on a test. segments: further metrics, by name."""
+    def of(
+        cls,
+        outputs: Sequence[Output],
+        names: Sequence[str],
+        segments: Mapping[str, Segments] = {},
+        with_losses: bool = False,
+    ) -> Self:
+        """Read the outputs of all systems and seeds on a test. segments: further metrics, by name; with_losses: whether
+        to read the losses on dev."""
         found: dict[str, list[list[Statistics]]] = {}
+        losses: dict[str, list[float]] = {}
         others = [Mean(each.higher_is_better, name) for name, each in segments.items()]
         scores = [read_scores(each, outputs) for each in segments.values()]
         for each in outputs:
@@ -132,7 +152,9 @@ class Measured:
             ((*statistics,),) = sentence_statistics(given)
             costs = [read_costs(each.costs)] if each.costs else []
             found.setdefault(each.system, []).append([*statistics, *costs, *(of[each] for of in scores)])
-        return cls([*given.metrics, *([COSTS] if outputs[0].costs else []), *others], outputs, found)
+            if with_losses:
+                losses.setdefault(each.system, []).append(lowest_loss(each.model))
+        return cls([*given.metrics, *([COSTS] if outputs[0].costs else []), *others], outputs, found, losses)
 
     def within(self, part: Path) -> Self:
         """Return the statistics of the sentences of a challenge set. If the set names words of the references, add a
@@ -146,7 +168,7 @@ class Measured:
         for each, own in zip(self.outputs, self._in_order(), strict=True):
             extra = [found_words(each.path, numbers, words)] if words else []
             found.setdefault(each.system, []).append([*(of_metric[numbers] for of_metric in own), *extra])
-        return replace(self, metrics=[*self.metrics, *([FOUND] if words else [])], statistics=found)
+        return replace(self, metrics=[*self.metrics, *([FOUND] if words else [])], statistics=found, losses={})
 
     def _in_order(self) -> Iterator[Sequence[Statistics]]:
         """Yield the statistics of each output."""
@@ -177,6 +199,12 @@ class Ratio:
 
 COSTS = Ratio("nats", "per word of the references", -1.0, higher_is_better=False)
 FOUND = Ratio("found", "words of the set in translations, %", 100.0, higher_is_better=True)
+DEV_LOSS = Score("dev loss", 0.0, "lowest in training, nats per subword; p: variance between seeds only", decimals=3)
+
+
+def lowest_loss(model: Path) -> float:
+    """Return the lowest loss on dev in the log of a model. Raises BadInput."""
+    return min(read_curves(model).points["valid_loss"][1])
 
 
 def read_scores(segments: Segments, outputs: Sequence[Output]) -> dict[Output, Statistics]:
@@ -218,20 +246,23 @@ def _compared(measured: Measured) -> Iterator[Result]:
     """Yield the result of each system by each metric, compared with the first system."""
     metrics, systems, sentences = measured.metrics, list(measured.statistics), measured.sentences
     found = [trained(metrics, models) for models in measured.statistics.values()]  # [systems][metrics]
+    for own, losses in zip(found, measured.losses.values(), strict=False):
+        own.append(Trained(np.array(losses), np.zeros((len(losses), 2))))  # sentences add no variance
     bases, others = found[0], found[1:]
     ps = [[p_value(*pair, sentences) for pair in zip(other, bases, strict=True)] for other in others]
     corrected = [list(each) for each in zip(*map(holm, zip(*ps, strict=True)), strict=True)]
     for number, name in enumerate(systems):
-        for column, metric in enumerate(metrics):
-            scores = found[number][column].scores
-            shown = metric.score(measured.statistics[name][0][column].sum(axis=0))
-            result = Result(None, "", name, shown.name, scores.tolist(), shown.signature)
-            result = replace(result, higher_is_better=metric.higher_is_better, decimals=shown.decimals)
+        for column, (scores, base) in enumerate(zip(found[number], bases, strict=True)):
+            of_sentences = metrics[column] if column < len(metrics) else None
+            shown = of_sentences.score(measured.statistics[name][0][column].sum(axis=0)) if of_sentences else DEV_LOSS
+            higher = of_sentences is not None and of_sentences.higher_is_better
+            result = Result(None, "", name, shown.name, scores.scores.tolist(), shown.signature)
+            result = replace(result, higher_is_better=higher, decimals=shown.decimals)
             if number:
-                difference = float(scores.mean() - bases[column].scores.mean())
-                better = difference * (1 if metric.higher_is_better else -1) > ROUNDING
-                p, holms = ps[number - 1][column], corrected[number - 1][column]
-                result = replace(result, difference=difference, better=better, p=p, holm=holms)
+                difference = float(scores.scores.mean() - base.scores.mean())
+                result = replace(result, difference=difference, better=difference * (1 if higher else -1) > ROUNDING)
+                if of_sentences or len(scores.scores) > 1:
+                    result = replace(result, p=ps[number - 1][column], holm=corrected[number - 1][column])
             yield result
 
 

@@ -123,6 +123,12 @@ def test_options_of_a_size_are_checked(tmp_path: Path) -> None:
         ),
         ("[systems]", "[translate]\nalpha = [1, []]\n[systems]", "alpha must be a string, a number or true"),
         ("[systems]", "[translate]\nalpha = [1, 2]\nbeam = [1, 2]\n[systems]", "several values, not alpha and beam"),
+        ("[data]", 'metrics = ["loss"]\n[data]', "metrics: needs one that scores translations, such as bleu"),
+        (
+            "[data]\n",
+            'metrics = ["nats", "bleu"]\n[translate]\nalpha = [1, 2]\n[data]\n',
+            "metrics: the first one chooses alpha on dev, which nats cannot",
+        ),
         ("[systems]", "[challenge]\nall = {}\n[systems]", "challenge all: a query needs a condition"),
         ("0.01", "-1", "learning-rate cannot be -1; it is a number from 0 to 100"),
     ],

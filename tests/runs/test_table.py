@@ -1,7 +1,9 @@
 """The table of a run, from existing translations."""
 
 import json
+import math
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,25 @@ def test_sentence_scores_of_another_program_are_compared_like_those_of_a_metric(
     assert both[2].p and 0 < both[2].p < 1
     lower = list(results(Measured.of(outputs, ["ribes"], {"errors": Segments({"flickr": table}, False)})))
     assert [each.better for each in lower] == [None, None, True, False]
+
+
+def test_losses_on_dev_are_compared_over_seeds(done: Done) -> None:
+    """Each system has two losses with the same spread, so t has 2 degrees of freedom and p a closed form."""
+    for name, losses in {"base.1": (2.3, 2.0), "base.2": (2.2, 2.4), "new.1": (1.0,), "new.2": (1.2, 3.0)}.items():
+        rows = [f"{update}\t\t{loss}\n" for update, loss in enumerate(losses, 1)]
+        (done.folder / f"{name}.model").mkdir()
+        (done.folder / f"{name}.model" / "log.tsv").write_text("update\tloss\tvalid_loss\n" + "".join(rows))
+    outputs = [replace(each, model=done.folder / f"{each.model}.model") for each in done.outputs()]
+    measured = Measured.of(outputs, ["bleu"], with_losses=True)
+    _, base, _, new = results(measured)
+    assert (base.metric, base.scores, new.scores) == ("dev loss", [2.0, 2.2], [1.0, 1.2])
+    t = 1 / math.sqrt(0.02 / 2 + 0.02 / 2)
+    assert new.difference == pytest.approx(-1) and new.better
+    assert new.p == new.holm == pytest.approx(1 - t / math.sqrt(2 + t**2), rel=1e-4)
+    (done.folder / "part").write_text("1\n2\n")
+    assert {each.metric for each in results(measured, {"part": done.folder / "part"}) if each.part} == {"BLEU"}
+    *_, alone = results(Measured.of([each for each in outputs if each.seed == 1], ["bleu"], with_losses=True))
+    assert (alone.metric, alone.difference, alone.p, alone.verdict) == ("dev loss", -1, None, "")
 
 
 def test_with_one_seed_the_table_warns_about_p(done: Done) -> None:
