@@ -184,6 +184,7 @@ class Ratio:
     signature: str
     scale: float
     higher_is_better: bool
+    decimals: int = 2
     compares: Compared = "translations"
 
     def statistics(self, hypotheses: Sequence[Any], references: Sequence[Sequence[Any]]) -> Statistics:
@@ -194,10 +195,10 @@ class Ratio:
         return self.scale * sums[:, 0] / np.maximum(1, sums[:, 1])
 
     def score(self, totals: Statistics) -> Score:
-        return Score(self.name, float(self.scores(totals[None])[0]), self.signature)
+        return Score(self.name, float(self.scores(totals[None])[0]), self.signature, decimals=self.decimals)
 
 
-COSTS = Ratio("nats", "per word of the references", -1.0, higher_is_better=False)
+COSTS = Ratio("nats", "per word of the references", -1.0, higher_is_better=False, decimals=3)
 FOUND = Ratio("found", "words of the set in translations, %", 100.0, higher_is_better=True)
 DEV_LOSS = Score("dev loss", 0.0, "lowest in training, nats per subword; p: variance between seeds only", decimals=3)
 
