@@ -15,16 +15,7 @@ from synmt.metrics.metric import Metric, Score, Statistics
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.report import Fields, Part, Table, in_form, latex_text, printable, tabular
 from synmt.metrics.segments import Mean, read_columns
-from synmt.metrics.significance import (
-    RESAMPLES,
-    ROUNDING,
-    SEED,
-    Trained,
-    holm,
-    p_value,
-    sentence_statistics,
-    trained,
-)  # fmt: skip
+from synmt.metrics.significance import RESAMPLES, ROUNDING, SEED, Trained, holm, p_value, sentence_statistics, trained
 from synmt.runs.file import Options, Pair, Segments
 from synmt.runs.tasks import Made
 from synmt.streams import BadInput, counted, read_lines
