@@ -47,7 +47,8 @@ COMMANDS = {  # tables of options that all systems share
 }  # fmt: skip
 COST = "nats"  # a metric for translation systems: nats per reference word
 LOSS = "loss"  # a metric for translation systems: the lowest loss on dev
-OF_RUNS = COST, LOSS, "found"  # metrics that only runs have
+OF_MODELS = COST, LOSS
+OF_RUNS = *OF_MODELS, "found"  # metrics that only runs have
 LOWER = "lower-is-better"  # says of scores by another program that they count errors
 
 
@@ -299,13 +300,13 @@ def safe_path(path: Path) -> Path:
 def _check_metrics(names: list[Any], kind: str) -> None:
     """Raise ValueError for a metric that is unknown or does not suit this kind of run."""
     for name in names:
-        if kind == "systems" and name in (COST, LOSS):
+        if kind == "systems" and name in OF_MODELS:
             continue
         if not isinstance(name, str) or name not in METRICS:
             raise ValueError(f"metrics: {unknown(name, 'name a table of its scores under [segments]')}")
         if METRICS[name](MetricConfig()).compares != COMPARED[kind]:
             raise ValueError(f"metrics: {name} does not compare {COMPARED[kind]}")
-    if names and set(names) <= {COST, LOSS}:
+    if names and all(name in OF_MODELS for name in names):
         raise ValueError("metrics: needs one that scores translations, such as bleu")
     if not names or len(set(names)) < len(names):
         raise ValueError("metrics has a duplicate name" if names else "metrics is empty")

@@ -238,8 +238,9 @@ def _compared(measured: Measured) -> Iterator[Result]:
     """Yield the result of each system by each metric, compared with the first system."""
     metrics, systems, sentences = measured.metrics, list(measured.statistics), measured.sentences
     found = [trained(metrics, models) for models in measured.statistics.values()]  # [systems][metrics]
-    for own, losses in zip(found, measured.losses.values(), strict=False):
-        own.append(Trained(np.array(losses), np.zeros((len(losses), 2))))  # sentences add no variance
+    for name, own in zip(systems, found, strict=True):
+        if losses := measured.losses.get(name):
+            own.append(Trained(np.array(losses), np.zeros((len(losses), 2))))  # sentences add no variance
     bases, others = found[0], found[1:]
     ps = [[p_value(*pair, sentences) for pair in zip(other, bases, strict=True)] for other in others]
     corrected = [list(each) for each in zip(*map(holm, zip(*ps, strict=True)), strict=True)]
