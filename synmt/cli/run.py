@@ -31,7 +31,7 @@ Example of a FILE:
 Examples:
   synmt run systems.toml
   synmt run systems.toml --jobs 2 --format latex > table.tex
-  synmt run systems.toml --report report.html
+  synmt run systems.toml --against mask --report report.html
   synmt run systems.toml --task 1
 """
 
@@ -45,6 +45,10 @@ Examples:
 @click.option(
     "--jobs", type=click.IntRange(1, MOST_JOBS), default=1, metavar="N",
     help="Do N tasks at a time, and parse with N processes.",
+)  # fmt: skip
+@in_section("Options", unless=("--list", "--task"))(
+    "--against", metavar="SYSTEM",
+    help="Compare the systems below SYSTEM in FILE with it.  [default: the first]",
 )  # fmt: skip
 @output_format("How to print the table", unless=("--list", "--task"))
 @in_section("Options", unless=("--list", "--task"))(
@@ -61,6 +65,7 @@ def command(
     data: Path | None,
     out: Path | None,
     jobs: int,
+    against: str | None,
     form: str,
     page: Path | None,
     is_list: bool,
@@ -79,7 +84,7 @@ def command(
     folder = out or file.with_suffix("")
     if folder == file:
         raise WrongUsage(f"{file} has no suffix to remove: name the output folder with --out")
-    run = Run.open(file, folder, data, jobs)
+    run = Run.open(file, folder, data, jobs, against)
     outputs = [("--out", str(folder)), *([("--report", str(page))] if page else [])]
     check_apart(outputs, [str(file), *map(str, run.files())])
     if page:

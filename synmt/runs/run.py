@@ -10,7 +10,7 @@ from synmt.runs.aligners import Aligners
 from synmt.runs.file import LOSS, OF_RUNS, RunFile, read_run, safe_path, with_options
 from synmt.runs.projections import Projections
 from synmt.runs.systems import Systems
-from synmt.runs.table import Measured, Result, by_test, costs_of, read_scores, report, results
+from synmt.runs.table import Measured, Output, Result, by_test, costs_of, read_scores, report, results
 from synmt.runs.tasks import Progress, Workplace, do, do_all
 from synmt.streams import BadInput, counted, shown
 
@@ -30,24 +30,35 @@ class Run:
     given: RunFile
     work: Work
     jobs: int
+    against: str | None = None
 
     @classmethod
-    def open(cls, file: str | Path, folder: str | Path, data: str | Path | None = None, jobs: int = 1) -> Self:
+    def open(
+        cls,
+        file: str | Path,
+        folder: str | Path,
+        data: str | Path | None = None,
+        jobs: int = 1,
+        against: str | None = None,
+    ) -> Self:
         """Read a run file, and check everything that can be checked before any work. Raises BadInput.
 
         folder: of all output; data: folder of the data files, by default that of the run file; jobs: number of parallel
-        tasks, and of parsing processes.
+        tasks, and of parsing processes; against: the system at the top of the table, without those above it in the
+        file.
         """
         file, folder = Path(file), Path(folder)
         try:
             run = with_options(read_run(file, Path(data) if data else None))
         except ValueError as error:
             raise BadInput(str(error), str(file)) from None
+        if against not in (None, *run.systems):
+            raise BadInput(f"has no system {against!r}, only {', '.join(run.systems)}", str(file))
         work = KINDS[run.kind](Workplace(safe_path(folder)), run, jobs)
         for own in by_test(work.outputs()) if run.segments else []:
             for each in run.segments.values():
                 read_scores(each, own)
-        return cls(file, run, work, jobs)
+        return cls(file, run, work, jobs, against)
 
     def __repr__(self) -> str:
         return f"<Run {shown(str(self.file), 70)}: {counted(len(self.work.tasks.all), 'task')}>"
@@ -93,7 +104,7 @@ class Run:
         place = self.work.place
         with place.opened():
             do_all(place, self.work.tasks.all, self.jobs)
-            outputs = self.work.outputs()
+            outputs = self._compared()
             metrics = [name for name in self.given.metrics if name not in OF_RUNS]
             measured, found, chosen = [], list[Result](), self.work.chosen()
             tests = by_test(outputs)
@@ -113,3 +124,9 @@ class Run:
                 known = Found(self.given, place, measured, found, made, written)
                 write_aside(page, page_of(known, self.file).encode())
         return report(found, costs_of(made), form)
+
+    def _compared(self) -> list[Output]:
+        """Return the outputs of the systems in the table."""
+        systems = list(self.given.systems)
+        first = systems.index(self.against) if self.against else 0
+        return [each for each in self.work.outputs() if each.system in systems[first:]]

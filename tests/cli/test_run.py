@@ -95,6 +95,17 @@ def test_a_run_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
     assert is_one_line_of_error(synmt("run", run), "was made with updates 2, not 3; name another --out, or remove it")
 
 
+def test_systems_can_be_compared_with_one_that_is_not_the_first(run: Path, warm: None) -> None:
+    """The table is that of a run without the systems above it."""
+    run.write_text(f"{RUN}pascal = {{}}\n")
+    table = output_of("run", run, "--against", "mask", "--report", run.parent / "report.html")
+    assert '"systems":["mask","pascal"]' in (run.parent / "report.html").read_text()
+    run.write_text(RUN.replace("sequence = {}\n", "") + "pascal = {}\n")
+    assert output_of("run", run, "--out", run.parent / "systems") == table
+    refused = synmt("run", run, "--against", "sequence")
+    assert is_one_line_of_error(refused, "systems.toml: has no system 'sequence', only mask, pascal")
+
+
 def test_options_with_several_values_are_chosen_on_dev(run: Path) -> None:
     text = RUN.replace("beam = 1", "beam = 2\nalpha = [2.0, 0.0, 1.0]").replace("updates = 2", "updates = 12")
     run.write_text(f'seeds = [1, 2]\nmetrics = ["chrf"]\n{text}')
