@@ -286,7 +286,7 @@ def parse(
     sentences: pathlib.Path | collections.abc.Iterable[str | collections.abc.Sequence[str]],
     parser: Literal["benepar", "udpipe", "benepar+udpipe"] = "benepar",
     *,
-    model: str | collections.abc.Sequence[str] = (),
+    model: str | pathlib.Path | collections.abc.Sequence[str | pathlib.Path] = (),
     tokenized: bool = False,
     jobs: int = 1,
     on_error: Literal["fail", "blank"] = "fail",

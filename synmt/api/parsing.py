@@ -22,7 +22,7 @@ def parse(
     sentences: Sentences,
     parser: ParserName = "benepar",
     *,
-    model: str | Sequence[str] = (),
+    model: str | Path | Sequence[str | Path] = (),
     tokenized: bool = False,
     jobs: int = 1,
     on_error: OnError = "fail",
@@ -38,7 +38,7 @@ def parse(
     warning counts both. Raises BadInput, also for a model that cannot be loaded; TypeError; and ValueError, also for a
     setting that has no effect.
     """
-    models = (model,) if isinstance(model, str) else tuple(model)
+    models = (str(model),) if isinstance(model, str | Path) else tuple(map(str, model))
     given = {"parser": parser, "model": models, **settings}
     config, bad = config_of_all(ParserConfig, given), BadLines(on_error)
     check_used(as_given(given), list(options_in(ParserConfig).values()), scope_of(given))

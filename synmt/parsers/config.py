@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from synmt.options import Scope, check_settings, setting
@@ -51,9 +52,14 @@ class ParserConfig:
 
 def scope_of(given: Mapping[str, Any]) -> Scope:
     """Return the scope with the circumstances that hold. given: option values by name."""
+    return Scope(circumstances={EMBEDDED: uses_embedded(given)})
+
+
+def uses_embedded(given: Mapping[str, Any]) -> bool:
+    """Return whether a parser uses an embedded model. given: option values by name."""
     parsers = given.get("parser", ParserConfig.parser).count("+") + 1
     models = given.get("model", ())
-    return Scope(circumstances={EMBEDDED: (1 if isinstance(models, str) else len(models)) < parsers})
+    return (1 if isinstance(models, str | Path) else len(models)) < parsers
 
 
 def open_parser(config: ParserConfig) -> Parser:

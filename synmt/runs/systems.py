@@ -23,6 +23,7 @@ from synmt.metrics.significance import sentence_statistics
 from synmt.model.config import ModelConfig
 from synmt.model.files import CONFIG_FILE
 from synmt.options import check_used, config_of, keywords_of
+from synmt.parsers.config import uses_embedded
 from synmt.runs.calls import known_of
 from synmt.runs.file import COST, Options, Pair, RunFile, check_together
 from synmt.runs.table import Chosen, Output
@@ -478,7 +479,9 @@ def parse_options(run: RunFile, plan: Plan, text: Text) -> Options:
             cause = f"all systems read the same words, but {first_system} and {name} differ in language or tokenizer"
             raise BadInput(cause, str(text.path))
     language, tokenizer = how
-    options: Options = {"parser": parser_of(text.needs), "language": language, **run.options.get("parse", {})}
+    options: Options = {"parser": parser_of(text.needs), **run.options.get("parse", {})}
+    if uses_embedded(options):
+        options = {"language": language, **options}
     if lacking := set(parser_of(text.needs).split("+")) - set(str(options["parser"]).split("+")):
         raise BadInput(f"parse: systems need trees of {lacking.pop()}, but parser is {options['parser']}")
     return {**options, "input": "tokens"} if tokenizer == "none" else options

@@ -17,6 +17,7 @@ import sacrebleu
 from synmt.citations import papers
 from synmt.model.files import locked
 from synmt.options import settings_of
+from synmt.parsers.parser import DEPENDENCY, embedded_model
 from synmt.runs import tasks
 from synmt.runs.file import OWN
 from synmt.search.config import SearchConfig, TranslateConfig
@@ -218,6 +219,10 @@ def test_records_cannot_be_references_for_tuning(run: Path) -> None:
     assert not (run.parent / "systems").exists()
 
 
+def without_costs(table: str) -> list[list[str]]:
+    return [line.split("\t")[:-3] for line in table.splitlines()]
+
+
 def test_parses_of_other_options_are_refused(run: Path) -> None:
     texts = "".join(f"{' '.join(record.tokens)}\n" for record in tiny.records() * 2)
     (run.parent / "train.en").write_text(texts)
@@ -228,6 +233,12 @@ def test_parses_of_other_options_are_refused(run: Path) -> None:
     assert synmt("run", run).stdout == done.stdout
     run.write_text(f'{text}[parse]\nlanguage = "de"\n')
     assert is_one_line_of_error(synmt("run", run), "was made with language en, not de; name another --out")
+
+    shutil.copy(embedded_model(DEPENDENCY), run.parent / "own.udpipe")
+    run.write_text(f'{text}[parse]\nmodel = "{run.parent}/own.udpipe"\n')
+    own = synmt("run", run, "--out", run.parent / "own", "--format", "tsv").stdout
+    run.write_text(text)
+    assert without_costs(own) == without_costs(synmt("run", run, "--format", "tsv").stdout) != []
 
 
 def test_messages_of_commands_are_repeated(run: Path) -> None:

@@ -1,15 +1,19 @@
 """Run files, and the plans made from them."""
 
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from synmt.ideas.source import SOME_HEADS
-from synmt.options import arguments
-from synmt.runs.file import RunFile, read_run, with_options
+from synmt.options import PATHS, arguments
+from synmt.runs.calls import known_of
+from synmt.runs.file import COMMANDS, ROWS, RunFile, read_run, with_options
 from synmt.runs.systems import Plan, plan
 from synmt.streams import BadInput
+from tests.api.test_face import some_value
 
 RUN = """
 seeds = [1, 2]
@@ -91,6 +95,22 @@ def test_options_of_a_size_are_checked(tmp_path: Path) -> None:
             planned_of(f"{text}[sizes]\n{table}\n", tmp_path)
     with pytest.raises(BadInput, match="sizes: options have no effect on aligners"):
         read('[tests]\na = ["a", "b", "c"]\n[aligners]\nhmm = {}\n[sizes]\n10 = { seed = 3 }\n', tmp_path)
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_every_option_of_a_table_is_taken_or_refused(kind: str, tmp_path: Path) -> None:
+    """Values are possible ones, and the files exist."""
+    given = tmp_path / "some.udpipe"
+    given.touch()
+    found = 0
+    for table in COMMANDS[kind]:
+        for name, known in known_of(table).items():
+            setting = known.setting
+            value = given if setting.metavar in PATHS else some_value(replace(setting, several=False))
+            run = RunFile(None, None, {}, {}, kind=kind, options={table: {name: value}})
+            with suppress(ValueError):
+                found += with_options(run).options[table].keys() == {name}
+    assert found > 20
 
 
 @pytest.mark.parametrize(
