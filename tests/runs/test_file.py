@@ -106,7 +106,7 @@ def test_every_option_of_a_table_is_taken_or_refused(kind: str, tmp_path: Path) 
     for table in COMMANDS[kind]:
         for name, known in known_of(table).items():
             setting = known.setting
-            value = given if setting.metavar in PATHS else some_value(replace(setting, several=False))
+            value = str(given) if setting.metavar in PATHS else some_value(replace(setting, several=False))
             run = RunFile(None, None, {}, {}, kind=kind, options={table: {name: value}})
             with suppress(ValueError):
                 found += with_options(run).options[table].keys() == {name}
