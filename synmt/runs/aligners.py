@@ -143,7 +143,7 @@ class Aligners:
             words = self._data(size, f"words.{side}")
             self._prepare(words, {**self._bitext(size), "side": side})
             path = self.place.folder / "data" / "parsed" / str(size or "all") / f"{side}" / "words.jsonl"
-            options = {"parser": "udpipe", "language": language, **self.run.options.get("parse", {}), "input": "tokens"}
+            options = {**self.run.parse_options("udpipe", language, self.run.languages), "input": "tokens"}
             parsed.append(add_parse(self.tasks, words, path, options, self.jobs))
         path = self._data(size, "trees.tsv")
         work = partial(self.place.write, path, "joined", {"columns": [[each] for each in parsed]})

@@ -1,7 +1,7 @@
 """The run file: what to compare, in TOML (docs/runs.md)."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from synmt.challenge.query import query_of
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig, unknown
 from synmt.options import LARGEST, PATHS, Scope, check_used, keywords_of
+from synmt.parsers.config import scope_of, uses_embedded
 from synmt.runs.calls import known_of
 from synmt.streams import BadInput
 
@@ -117,6 +118,20 @@ class RunFile:
         shared = self.options.get("translate", {})
         return [{**shared, **own} for own in (self.tuned.choices if self.tuned else [{}])]
 
+    def parse_options(self, parser: str, language: str, others: Collection[str] = ()) -> Options:
+        """Return the options of `synmt parse` for text in a language.
+
+        parser: used unless the run names one; others: languages that the run parses, too. Raises BadInput for an option
+        that suits only one language.
+        """
+        given = self.options.get("parse", {})
+        languages = sorted({language, *others})
+        for name in ("model", "language"):
+            if name in given and len(languages) > 1:
+                raise BadInput(f"parse: {name} is for one language, but the run parses {' and '.join(languages)}")
+        options = {"parser": parser, **given}
+        return {"language": language, **options} if uses_embedded(options) else options
+
     def files(self) -> list[Path]:
         """Return all input files."""
         pairs = [each for each in (self.train, self.dev, *self.tests.values()) if each]
@@ -174,12 +189,11 @@ def checked(kind: str, place: str, options: Options) -> Options:
             raise ValueError(f"{place}: {error}") from None
         metavar = known[name].setting.metavar if name in known else ""
         is_file = metavar in PATHS and Path(str(value)).exists()
-        if metavar in PATHS and not is_file and metavar != "NAME|PATH":
+        may_be_name = metavar == "NAME|PATH" and not str(value).endswith(".udpipe")
+        if metavar in PATHS and not is_file and not may_be_name:
             raise ValueError(f"{place}: {name}: no file {value}")
         found[name] = safe_path(Path(str(value))) if is_file else value
     if kind == "parse":
-        from synmt.parsers.config import scope_of
-
         check_together(kind, place, found, scope_of(found))
     return found
 

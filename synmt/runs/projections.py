@@ -108,7 +108,7 @@ class Projections:
         if _form(pair.source) != "text":
             return Pair(self._add_side(f"{part}/source", pair.source, language), target)
         path = self._data("parsed", *part.split("/"), "source", f"{pair.source.name}.jsonl")
-        options = {"parser": "udpipe", "language": language, **self.run.options.get("parse", {})}
+        options = self.run.parse_options("udpipe", language)
         return Pair(add_parse(self.tasks, pair.source, path, options, self.jobs), target)
 
     def _add_side(self, part: str, file: Path, language: str) -> Path:

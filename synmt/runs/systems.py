@@ -23,7 +23,6 @@ from synmt.metrics.significance import sentence_statistics
 from synmt.model.config import ModelConfig
 from synmt.model.files import CONFIG_FILE
 from synmt.options import check_used, config_of, keywords_of
-from synmt.parsers.config import uses_embedded
 from synmt.runs.calls import known_of
 from synmt.runs.file import COST, Options, Pair, RunFile, check_together
 from synmt.runs.table import Chosen, Output
@@ -246,7 +245,8 @@ def cut_of(place: Workplace, side: str, path: Path, size: int | None) -> Path:
 @dataclass
 class Systems:
     """The tasks of a run that compares systems. run: the run, with its data in the form that all systems read; jobs:
-    number of parsing processes; sets: for each test, the files of its challenge sets."""
+    number of parsing processes; sets: for each test, the files of its challenge sets; languages: of all text to
+    parse."""
 
     place: Workplace
     plan: Plan
@@ -254,6 +254,7 @@ class Systems:
     jobs: int
     tasks: TaskList = field(init=False)
     sets: dict[str, dict[str, Path]] = field(default_factory=dict)
+    languages: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Systems":
@@ -323,7 +324,14 @@ class Systems:
         """Return the file that systems read: the text, or its parse records if a system needs trees that it lacks."""
         if not text.needs or form_of(text.path, text.side) != "text":
             return text.path
-        options = parse_options(self.run, self.plan, text)
+        language, tokenizer = how_read(self.plan, text)
+        self.languages.add(language)
+        parser = parser_of(text.needs)
+        options = self.run.parse_options(parser, language, self.languages)
+        if lacking := set(parser.split("+")) - set(str(options["parser"]).split("+")):
+            raise BadInput(f"parse: systems need trees of {lacking.pop()}, but parser is {options['parser']}")
+        if tokenizer == "none":
+            options = {**options, "input": "tokens"}
         path = self.place.folder / "data" / "parsed" / text.part / f"{without_compression(text.path.name)}.jsonl"
         return add_parse(self.tasks, text.path, path, options, self.jobs, anew=text.is_test)
 
@@ -470,18 +478,12 @@ class Text:
     is_test: bool = False
 
 
-def parse_options(run: RunFile, plan: Plan, text: Text) -> Options:
-    """Return the options for parsing a text, given the words of all systems. Raises BadInput if these disagree."""
+def how_read(plan: Plan, text: Text) -> tuple[str, TokenizerName]:
+    """Return the language and tokenizer of a text. Raises BadInput if systems disagree about them."""
     read = {name: (languages[text.side], tokenizer) for name, (languages, tokenizer) in plan.texts.items()}
     (first_system, how), *others = read.items()
     for name, other in others:
         if other != how:
             cause = f"all systems read the same words, but {first_system} and {name} differ in language or tokenizer"
             raise BadInput(cause, str(text.path))
-    language, tokenizer = how
-    options: Options = {"parser": parser_of(text.needs), **run.options.get("parse", {})}
-    if uses_embedded(options):
-        options = {"language": language, **options}
-    if lacking := set(parser_of(text.needs).split("+")) - set(str(options["parser"]).split("+")):
-        raise BadInput(f"parse: systems need trees of {lacking.pop()}, but parser is {options['parser']}")
-    return {**options, "input": "tokens"} if tokenizer == "none" else options
+    return how

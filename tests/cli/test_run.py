@@ -241,6 +241,26 @@ def test_parses_of_other_options_are_refused(run: Path) -> None:
     assert without_costs(own) == without_costs(synmt("run", run, "--format", "tsv").stdout) != []
 
 
+ALIGNERS = """
+[data]
+languages = ["en", "de"]
+[tests]
+seen = ["train.en", "train.de", "links"]
+[aligners]
+hmm = { hmm-trees = true }
+"""
+
+
+@pytest.mark.parametrize("option", ['language = "en"', 'model = "benepar_en3"'])
+@pytest.mark.parametrize("text", [f"{RUN.replace('train.jsonl', 'train.en')}tags = {{}}\n", ALIGNERS])
+def test_a_parser_of_one_language_does_not_parse_another(text: str, option: str, run: Path) -> None:
+    (run.parent / "train.en").write_text("He is\n" * 8)
+    (run.parent / "links").write_text("0-0\n" * 8)
+    run.write_text(f"{text}[parse]\n{option}\n")
+    cause = f"parse: {option.split()[0]} is for one language, but the run parses de and en"
+    assert is_one_line_of_error(synmt("run", run), cause)
+
+
 def test_messages_of_commands_are_repeated(run: Path) -> None:
     (run.parent / "train.de").write_bytes(b"Er ist\n" * 7 + b"\0\n")
     run.write_text(RUN.replace('seen = ["train.jsonl", "train.de"]', 'seen = ["train.jsonl", "test.de"]'))
@@ -350,6 +370,7 @@ SHORT = ["train.jsonl: 8 lines", "short.de: 1 line"]
         ("[translate]", "[parse]\nhelp = true\n[translate]", ["parse: No such option '--help'"]),
         ("[translate]", '[parse]\nformat = "conllu"\n[translate]', ["parse: format is set by the run itself"]),
         ("[translate]", "[parse]\nwidth = 3\n[translate]", ["parse: No such option '--width'"]),
+        ("[translate]", '[parse]\nmodel = "no.udpipe"\n[translate]', ["parse: model: no file no.udpipe"]),
         ('preset = "small"', "help = true", ["train: No such option '--help'"]),
         ('preset = "small"', 'out = "elsewhere"', ["train: out is set by the run itself"]),
     ],
