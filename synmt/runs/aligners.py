@@ -54,7 +54,7 @@ class Row:
 
 @dataclass
 class Aligners:
-    """The tasks of a run that compares aligners. jobs: number of parsing processes."""
+    """The tasks of a run that compares aligners. jobs: number of parsing processes; lengths: pairs per test."""
 
     place: Workplace
     run: RunFile

@@ -25,7 +25,7 @@ from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import Metric
 from synmt.metrics.reading import LengthBuckets
 from synmt.model.files import CONFIG_FILE, read_config
-from synmt.parsers.config import CITES, ParserConfig
+from synmt.parsers.config import CITES
 from synmt.runs.calls import pairs_of_words
 from synmt.runs.file import Pair, RunFile
 from synmt.runs.systems import trees_of
@@ -104,9 +104,9 @@ def _cites(found: Found) -> Iterator[str]:
             else:
                 yield from cited(SOURCE_IDEAS, fields["model"]["source"])
                 yield from cited(TARGET_IDEAS, fields["model"]["target"]["ideas"])
-    if (found.place.folder / "data" / "parsed").exists():
-        parser = found.run.options.get("parse", {}).get("parser", ParserConfig.parser)
-        yield from (key for name in str(parser).split("+") for key in CITES[name])
+    for path in sorted((found.place.folder / "data" / "parsed").rglob("*.jsonl")):
+        if parsed := found.place.made(path):
+            yield from (key for name in parsed.of["parser"].split("+") for key in CITES[name])
     yield from cited(METRICS, (name for name in found.run.metrics if name in METRICS))
 
 

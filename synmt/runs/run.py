@@ -10,7 +10,7 @@ from synmt.runs.aligners import Aligners
 from synmt.runs.file import LOSS, OF_RUNS, RunFile, read_run, safe_path, with_options
 from synmt.runs.projections import Projections
 from synmt.runs.systems import Systems
-from synmt.runs.table import Measured, Output, Result, by_test, costs_of, read_scores, report, results
+from synmt.runs.table import Measured, Output, Result, by_test, costs_of, read_scores, read_set, report, results
 from synmt.runs.tasks import Progress, Workplace, do, do_all
 from synmt.streams import BadInput, counted, shown
 
@@ -58,6 +58,10 @@ class Run:
         for own in by_test(work.outputs()) if run.segments else []:
             for each in run.segments.values():
                 read_scores(each, own)
+        for part in run.challenge.values():
+            if isinstance(part, Path):
+                for length in work.lengths.values():
+                    read_set(part, length)
         return cls(file, run, work, jobs, against)
 
     def __repr__(self) -> str:

@@ -149,9 +149,12 @@ def _kind(name: str) -> str:
     raise BadInput(f"system {name}: no system has this name; give its model, source-syntax or target-syntax")
 
 
-def check_data(run: RunFile, plan: Plan) -> None:
-    """Raise BadInput for files that are missing, differ in length, are shorter than a size, lack trees that systems
-    need, or are not text where they must be."""
+def check_data(run: RunFile, plan: Plan) -> dict[str, int]:
+    """Return the number of lines of each test.
+
+    Raises BadInput for files that are missing, differ in length, are shorter than a size, lack trees that systems need,
+    or are not text where they must be.
+    """
     assert run.train and run.dev
     pairs = count_pairs(run.train)
     check_size(run, pairs)
@@ -159,12 +162,13 @@ def check_data(run: RunFile, plan: Plan) -> None:
     for pair in (run.train, run.dev):
         _check_source(pair.source, plan.needs[0])
         _check_trees(pair.target, *target_form(read_lines([str(pair.target)]), with_arcs=True), plan.needs[1])
+    lengths = {name: count_pairs(test) for name, test in run.tests.items()}
     for test in run.tests.values():
-        count_pairs(test)
         _check_source(test.source, plan.reads)
         _check_reference(test.target, "scored")
     if run.tuned:
         _check_reference(run.dev.target, f"scored to choose {run.tuned.option}")
+    return lengths
 
 
 def check_size(run: RunFile, pairs: int) -> None:
@@ -245,13 +249,14 @@ def cut_of(place: Workplace, side: str, path: Path, size: int | None) -> Path:
 @dataclass
 class Systems:
     """The tasks of a run that compares systems. run: the run, with its data in the form that all systems read; jobs:
-    number of parsing processes; sets: for each test, the files of its challenge sets; languages: of all text to
-    parse."""
+    number of parsing processes; lengths: sentences per test; sets: for each test, the files of its challenge sets;
+    languages: of all text to parse."""
 
     place: Workplace
     plan: Plan
     run: RunFile
     jobs: int
+    lengths: Mapping[str, int] = field(default_factory=dict)
     tasks: TaskList = field(init=False)
     sets: dict[str, dict[str, Path]] = field(default_factory=dict)
     languages: set[str] = field(default_factory=set)
@@ -260,8 +265,7 @@ class Systems:
     def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Systems":
         """Check everything that can be checked, and list the tasks. Raises BadInput."""
         planned = plan(run)
-        check_data(run, planned)
-        return cls(place, planned, run, jobs)
+        return cls(place, planned, run, jobs, check_data(run, planned))
 
     def __post_init__(self) -> None:
         """Raise BadInput if systems disagree about the language or tokenizer of a text."""

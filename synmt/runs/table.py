@@ -1,6 +1,7 @@
 """The table of a run: scores of each system as mean and standard deviation over seeds, compared with the first one."""
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -104,9 +105,13 @@ def results(
     """
     size, test = measured.outputs[0].size, measured.outputs[0].test
     for name, part in {"": None, **sets}.items():
-        for result in _compared(measured if part is None else measured.within(part)):
-            shown, own = f"{test}, {name}" if name else test, chosen.get((size, result.system), {})
-            yield replace(result, size=size, test=shown, chosen=own, part=name)
+        own = measured if part is None else measured.within(part)
+        if not own.sentences:
+            print(f"synmt run: challenge {name} has no sentences of {test}", file=sys.stderr)
+            continue
+        for result in _compared(own):
+            shown, value = f"{test}, {name}" if name else test, chosen.get((size, result.system), {})
+            yield replace(result, size=size, test=shown, chosen=value, part=name)
 
 
 @dataclass(frozen=True)
@@ -150,11 +155,7 @@ class Measured:
     def within(self, part: Path) -> Self:
         """Return the statistics of the sentences of a challenge set. If the set names words of the references, add a
         metric that counts how many of them occur in the translations."""
-        rows = [line.text.split("\t") for line in read_lines([str(part)])]
-        numbers = [int(row[0]) - 1 for row in rows]
-        if not numbers or not 0 <= min(numbers) <= max(numbers) < self.sentences:
-            raise BadInput("must hold line numbers of the test", str(part))
-        words = [row[1].lower().split() for row in rows if len(row) > 1]
+        numbers, words = read_set(part, self.sentences)
         found: dict[str, list[list[Statistics]]] = {}
         for each, own in zip(self.outputs, self._in_order(), strict=True):
             extra = [found_words(each.path, numbers, words)] if words else []
@@ -197,6 +198,18 @@ DEV_LOSS = Score("dev loss", 0.0, "lowest in training, nats per subword; p: vari
 def lowest_loss(model: Path) -> float:
     """Return the lowest loss on dev in the log of a model. Raises BadInput."""
     return min(read_curves(model).points["valid_loss"][1])
+
+
+def read_set(path: Path, sentences: int) -> tuple[list[int], list[list[str]]]:
+    """Return the numbers of the sentences in a challenge set, from 0, and for each one the words of its reference if
+    the set names them. sentences: of the test. Raises BadInput."""
+    rows = []
+    for line in read_lines([str(path)]):
+        row = line.text.split("\t")
+        if not row[0].isdecimal() or not 1 <= int(row[0]) <= sentences:
+            raise line.error(f"{row[0]!r} is not the number of a line of the test, from 1 to {sentences}")
+        rows.append(row)
+    return [int(row[0]) - 1 for row in rows], [row[1].lower().split() for row in rows if len(row) > 1]
 
 
 def read_scores(segments: Segments, outputs: Sequence[Output]) -> dict[Output, Statistics]:

@@ -17,6 +17,7 @@ import sacrebleu
 from synmt.citations import papers
 from synmt.model.files import locked
 from synmt.options import settings_of
+from synmt.parsers.config import CITES
 from synmt.parsers.parser import DEPENDENCY, embedded_model
 from synmt.runs import tasks
 from synmt.runs.file import OWN
@@ -230,7 +231,9 @@ def test_parses_of_other_options_are_refused(run: Path) -> None:
     run.write_text(text)
     done = synmt("run", run)
     assert done.returncode == 0 and "parsing" in done.stderr
-    assert synmt("run", run).stdout == done.stdout
+    assert synmt("run", run, "--report", run.parent / "report.html").stdout == done.stdout
+    report = (run.parent / "report.html").read_text()
+    assert [name in report for name in (*CITES["udpipe"], *CITES["benepar"])] == [True, False]
     run.write_text(f'{text}[parse]\nlanguage = "de"\n')
     assert is_one_line_of_error(synmt("run", run), "was made with language en, not de; name another --out")
 
@@ -341,6 +344,7 @@ SHORT = ["train.jsonl: 8 lines", "short.de: 1 line"]
         ("[data]", "segments.da = { seen = 'no.tsv' }\n[data]", ["no.tsv: No such file"]),
         ("[data]", "segments.da = { seen = 'one.tsv' }\n[data]", ["one.tsv: has no column all/mask.1.seen"]),
         ("[data]", "segments.da = { seen = 'few.tsv' }\n[data]", ["few.tsv: has 1 row of scores, but seen has 8"]),
+        ("[data]", "challenge.far = 'far'\n[data]", ["far:2: '9' is not the number of a line of the test, from 1 to 8"]),
         ("[data]", "sizes = [2, 9]\n[data]", ["train.jsonl: has 8 lines, fewer than a size of the run, 9"]),
         ("[data]", "seeds = [4294967296]\n[data]", ["seeds must be numbers from 0 to 4294967295"]),
         (SEEN, 'seen = ["train.jsonl", "no.de"]', ["no.de: No such file"]),
@@ -380,6 +384,7 @@ def test_everything_is_refused_before_all_work(run: Path, old: str, new: str, ca
     (run.parent / "bare.jsonl").write_text("".join(f'{{"tokens": {json.dumps(text.split())}}}\n' for text in texts))
     (run.parent / "short.de").write_text("Er\n")
     (run.parent / "empty").write_text("")
+    (run.parent / "far").write_text("8\n9\n")
     (run.parent / "one.tsv").write_text("all/sequence.1.seen\n" + "1\n" * 8)
     (run.parent / "few.tsv").write_text("x/all/sequence.1.seen\tall/mask.1.seen\n1\t2\n")
     (run.parent / "latin.de").write_bytes(b"\xfcber\n" * 7)

@@ -225,12 +225,12 @@ def test_several_systems_have_a_corrected_p(done: Done) -> None:
     ]  # fmt: skip
 
 
-def test_challenge_sets_have_their_own_scores(done: Done, tmp_path: Path) -> None:
+def test_challenge_sets_have_their_own_scores(done: Done, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A set is scored on its own sentences, and by the share of its words that occur in the translations."""
     numbers = list(range(2, 61, 3))
     (tmp_path / "set").write_text("".join(f"{number}\tcat sat\n" for number in numbers))
     (tmp_path / "bare").write_text("".join(f"{number}\n" for number in numbers))
-    (tmp_path / "wrong").write_text("61\n")
+    (tmp_path / "none").touch()
     measured = Measured.of(done.outputs(), ["bleu"])
     found = list(results(measured, {"cats": tmp_path / "set", "bare": tmp_path / "bare"}))
     of_set = {(each.test, each.system, each.metric): each.scores for each in found}
@@ -240,5 +240,9 @@ def test_challenge_sets_have_their_own_scores(done: Done, tmp_path: Path) -> Non
         assert of_set["flickr, cats", system, "BLEU"] == of_set["flickr, bare", system, "BLEU"] == pytest.approx(bleu)
         words = [100 * sum(("cat" in line) + 1 for line in lines) / (2 * len(lines)) for lines in own]
         assert of_set["flickr, cats", system, "found"] == pytest.approx(words)
-    with pytest.raises(BadInput, match="wrong: must hold line numbers of the test"):
-        list(results(measured, {"wrong": tmp_path / "wrong"}))
+    assert len(list(results(measured, {"dogs": tmp_path / "none"}))) == 2
+    assert capsys.readouterr().err == "synmt run: challenge dogs has no sentences of flickr\n"
+    for wrong in "0", "61", "-1", "cat", "":
+        (tmp_path / "wrong").write_text(f"60\n{wrong}\n")
+        with pytest.raises(BadInput, match=f"wrong:2: {wrong!r} is not the number of a line of the test, from 1 to 60"):
+            list(results(measured, {"wrong": tmp_path / "wrong"}))
