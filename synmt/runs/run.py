@@ -55,6 +55,8 @@ class Run:
         if against not in (None, *run.systems):
             raise BadInput(f"has no system {against!r}, only {', '.join(run.systems)}", str(file))
         work = KINDS[run.kind](Workplace(safe_path(folder)), run, jobs)
+        if run.options.get("parse") and not any(each.verb == "parsing" for each in work.tasks.all):
+            raise BadInput("parse has no effect: this run parses no text", str(file))
         for own in by_test(work.outputs()) if run.segments else []:
             for each in run.segments.values():
                 read_scores(each, own)

@@ -374,6 +374,7 @@ SHORT = ["train.jsonl: 8 lines", "short.de: 1 line"]
         ("[translate]", "[parse]\nhelp = true\n[translate]", ["parse: No such option '--help'"]),
         ("[translate]", '[parse]\nformat = "conllu"\n[translate]', ["parse: format is set by the run itself"]),
         ("[translate]", "[parse]\nwidth = 3\n[translate]", ["parse: No such option '--width'"]),
+        ("[translate]", '[parse]\nparser = "udpipe"\n[translate]', ["systems.toml: parse has no effect"]),
         ("[translate]", '[parse]\nmodel = "no.udpipe"\n[translate]', ["parse: model: no file no.udpipe"]),
         ('preset = "small"', "help = true", ["train: No such option '--help'"]),
         ('preset = "small"', 'out = "elsewhere"', ["train: out is set by the run itself"]),
