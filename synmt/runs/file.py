@@ -230,6 +230,8 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
         raise ValueError("data takes only train and languages")
     if not isinstance(languages, list) or len(languages) != 2 or not all(isinstance(each, str) for each in languages):
         raise ValueError("languages must be [source language, target language]")
+    if "sizes" in fields and "train" not in data:
+        raise ValueError("sizes have no effect without training data")
     if not tests:
         raise ValueError("names no tests")
     for name in [*tests, *fields[kind], *fields.get("challenge", {})]:

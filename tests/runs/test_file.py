@@ -160,6 +160,12 @@ def test_errors_are_reported(old: str, new: str, cause: str, tmp_path: Path) -> 
     assert cause in str(error.value)
 
 
+@pytest.mark.parametrize("kind", ["aligners", "projections"])
+def test_sizes_need_training_data(kind: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="sizes have no effect without training data"):
+        read(f'sizes = [10]\n[tests]\nseen = ["a", "b"]\n[{kind}]\nname = {{}}\n', tmp_path)
+
+
 def test_invalid_files(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"missing\.toml: No such file"):
         read_run(tmp_path / "missing.toml")
