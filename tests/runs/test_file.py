@@ -94,7 +94,8 @@ def test_options_of_a_size_are_checked(tmp_path: Path) -> None:
         with pytest.raises((BadInput, ValueError), match=cause):
             planned_of(f"{text}[sizes]\n{table}\n", tmp_path)
     with pytest.raises(BadInput, match="sizes: options have no effect on aligners"):
-        read('[tests]\na = ["a", "b", "c"]\n[aligners]\nhmm = {}\n[sizes]\n10 = { seed = 3 }\n', tmp_path)
+        aligners = '[data]\ntrain = ["a", "b"]\n[tests]\na = ["a", "b", "c"]\n[aligners]\nhmm = {}\n'
+        read(f"{aligners}[sizes]\n10 = {{ seed = 3 }}\n", tmp_path)
 
 
 @pytest.mark.parametrize("kind", ROWS)
