@@ -200,7 +200,8 @@ def read_record(line: str, partial: bool = False) -> ParseRecord:
     try:
         fields = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise RecordError(f"not JSON: {error}") from None
+        is_text = not line.lstrip().startswith("{")
+        raise RecordError(f"not JSON: {'synmt parse makes records of text' if is_text else error}") from None
     if not isinstance(fields, dict):
         raise RecordError("not a JSON object")
     try:

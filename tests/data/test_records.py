@@ -63,7 +63,12 @@ def test_the_first_nonempty_line_determines_the_format(needs_tree: bool) -> None
 
 @pytest.mark.parametrize(
     ("text", "cause"),
-    [("He is.", "not JSON"), ('{"tokens": ["a"]}', "no constituency tree"), ('{"tree": "(S"}', "tree: ")],
+    [
+        ("He is.", "not JSON: synmt parse makes records of text"),
+        ("{", "not JSON: "),
+        ('{"tokens": ["a"]}', "no constituency tree"),
+        ('{"tree": "(S"}', "tree: "),
+    ],
 )
 def test_a_bad_record_is_reported_or_blank(text: str, cause: str) -> None:
     given = lines([RECORD, text, RECORD])
