@@ -103,7 +103,7 @@ def command(
     \b
     bleu chrf chrf+ chrf++ ter ribes  detokenized translations, as sacreBLEU does
     evalb                             parse records or brackets (F1, COLLINS.prm)
-    upos uas las                      parse records
+    upos uas las                      parse records or CoNLL-U
     aer precision recall f1           links: 0-0 1-2, or 1p3 for a possible link
 
     --errors, --by-relation and --reliability print a report instead. They read JSON lines of `synmt align

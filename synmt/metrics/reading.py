@@ -14,8 +14,8 @@ from synmt.metrics.parses import read_parse
 from synmt.streams import Line, WrongUsage, check_stdin_once, read_lines, readable, side_by_side
 from synmt.text.links import Link, Links, check_inside, detect_base, read_links
 from synmt.text.tokenization import MosesTokenizer
-from synmt.trees.formats import lines_of_trees
-from synmt.trees.record import read_record, read_words
+from synmt.trees.formats import as_parses, lines_of_trees, reader
+from synmt.trees.record import read_words
 
 Reader = Callable[[str], Any]
 # Kinds of items that are compared with links. Two of them are JSON, whose words count from 0; these have a reader.
@@ -107,13 +107,15 @@ def open_rows(
         raise WrongUsage(f"lengths for {name} need a source")
     if files.target is not None and (files.source is None or not has_links):
         raise WrongUsage("a target needs links and a source")
-    lines: Iterable[Sequence[Line]] = (
-        read_trees(files) if compared == "trees" else side_by_side(files.paths(), files.lines())
-    )
-    if has_links:
-        lines = list(lines)
+    lines: Iterable[Sequence[Line]]
+    if compared == "records":
+        lines, readers = read_records(files)
+        notes = [""] * len(files.hypotheses)
+    elif has_links:
+        lines = list(side_by_side(files.paths(), files.lines()))
         readers, notes = _link_readers(compared, lines, len(files.hypotheses), config)
     else:
+        lines = read_trees(files) if compared == "trees" else side_by_side(files.paths(), files.lines())
         readers, notes = _readers(compared, files, config)
     return (_row(line, readers, files, buckets) for line in lines), notes
 
@@ -124,13 +126,20 @@ def read_trees(files: Files) -> Iterator[tuple[Line, ...]]:
     return side_by_side(files.paths(), [*map(lines_of_trees, lines[:trees]), *lines[trees:]], "tree")
 
 
+def read_records(files: Files) -> tuple[Iterator[tuple[Line, ...]], list[Reader]]:
+    """Return sentence n of each file of records or CoNLL-U together, and a reader for each file of hypotheses and
+    references. Hypotheses may be partial trees. Raises BadInput."""
+    lines, systems = files.lines(), len(files.hypotheses)
+    parses = [as_parses(each) for each in lines[: systems + len(files.references)]]
+    readers: list[Reader] = [reader(kind, partial=number < systems) for number, (kind, _) in enumerate(parses)]
+    sentences = [iter(each) for _, each in parses]
+    return side_by_side(files.paths(), [*sentences, *lines[len(parses) :]], "sentence"), readers
+
+
 def _readers(compared: Compared, files: Files, config: MetricConfig) -> tuple[list[Reader], list[str]]:
     """Return a reader for each file of hypotheses and references, and a note for each system."""
     systems, references = len(files.hypotheses), len(files.references)
-    readers: dict[Compared, Reader] = {"translations": str, "trees": read_parse, "records": read_record}
-    read = readers[compared]
-    if compared == "records":
-        return [partial(read_record, partial=True)] * systems + [read] * references, [""] * systems
+    read: Reader = read_parse if compared == "trees" else str
     if compared == "translations" and config.detokenize:
         detokenize = _detokenizer(config.detokenize)
         return [detokenize] * systems + [read] * references, [f"detok:moses-{config.detokenize}"] * systems

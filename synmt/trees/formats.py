@@ -406,12 +406,15 @@ def _one(lines: Sequence[Line]) -> Line:
     return replace(lines[0], text="\n".join(line.text for line in lines), fault=fault, pauses=lines[-1].pauses)
 
 
-def read_parses(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, ParseRecord]]:
-    """Yield the sentences of records or CoNLL-U, each with its line or block; a bad one gives an empty record.
-
-    The first line with text determines the format.
-    """
+def as_parses(lines: Iterable[Line]) -> tuple[str, Iterable[Line]]:
+    """Return the format, records or CoNLL-U, by the first line with text, and a line or block per sentence."""
     first, lines = sniff(lines)
     kind = "records" if first.startswith("{") else "conllu"
-    for line in sentences(lines, kind):
+    return kind, sentences(lines, kind)
+
+
+def read_parses(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, ParseRecord]]:
+    """Yield the sentences of records or CoNLL-U, each with its line or block; a bad one gives an empty record."""
+    kind, blocks = as_parses(lines)
+    for line in blocks:
         yield line, bad.read(line, READERS[kind], ParseRecord())

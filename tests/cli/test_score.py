@@ -83,16 +83,23 @@ def test_parses_and_gold_trees(tmp_path: Path) -> None:
     assert is_one_line_of_error(bad, "synmt score: stdin:2: tree: ")
 
 
-def test_dependencies_and_gold_dependencies(tmp_path: Path) -> None:
-    gold = '{"tokens": ["Go", "."], "upos": ["VERB", "PUNCT"], "heads": [0, 1], "deprels": ["root", "punct"]}\n'
-    (tmp_path / "gold").write_text(gold)
-    parse = gold.replace("punct", "dep")
-    done = synmt("score", "--metric", "upos,uas,las", "-r", tmp_path / "gold", "--format", "tsv", text=parse)
+RECORD = '{"tokens": ["Go", "."], "upos": ["VERB", "PUNCT"], "heads": [0, 1], "deprels": ["root", "punct"]}\n'
+CONLLU = "1\tGo\t_\tVERB\t_\t_\t0\troot\t_\t_\n2\t.\t_\tPUNCT\t_\t_\t1\tpunct\t_\t_\n\n"
+
+
+@pytest.mark.parametrize("gold", [RECORD, CONLLU])
+@pytest.mark.parametrize("parse", [RECORD, CONLLU])
+def test_dependencies_and_gold_dependencies(gold: str, parse: str, tmp_path: Path) -> None:
+    (tmp_path / "gold").write_text(gold * 2)
+    parses = parse + parse.replace("punct", "dep")
+    done = synmt("score", "--metric", "upos,uas,las", "-r", tmp_path / "gold", "--format", "tsv", text=parses)
     assert [line.split("\t")[1:3] for line in done.stdout.splitlines()[1:]] == [
         ["UPOS", "100.0000"],
         ["UAS", "100.0000"],
-        ["LAS", "50.0000"],
+        ["LAS", "75.0000"],
     ]
+    few = synmt("score", "--metric", "uas", "-r", tmp_path / "gold", text=parse)
+    assert is_one_line_of_error(few, "-: 1 sentence, ", "gold: 2 sentences")
 
 
 def test_metrics_that_compare_different_things(files: Path) -> None:
