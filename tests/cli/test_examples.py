@@ -20,7 +20,7 @@ RUN = """
 data = { train = ["train.en", "train.de"], dev = ["test.en", "test.de"] }
 tests = { test = ["test.en", "test.de"] }
 train = { preset = "small", width = 16, feedforward = 16, heads = 2, merges = 20, updates = 1, validation-beam = 1 }
-systems = { sequence = {} }
+systems = { sequence = {}, mask = { model = "sequence" } }
 """
 LINKS = "0-0 1-1\n" * 3 + "0-7 1-1\n"
 TEXTS = {
