@@ -297,7 +297,7 @@ def sets_of(run: RunFile) -> dict[str, Path]:
     for name, each in run.challenge.items():
         if not isinstance(each, Path):
             raise BadInput(f"challenge {name}: a query needs translations; give a file of line numbers instead")
-    return {name: each for name, each in run.challenge.items() if isinstance(each, Path)}
+    return run.numbered_sets()
 
 
 def _flat(options: Options) -> Options:

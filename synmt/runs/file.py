@@ -132,12 +132,16 @@ class RunFile:
         options = {"parser": parser, **given}
         return {"language": language, **options} if uses_embedded(options) else options
 
+    def numbered_sets(self) -> dict[str, Path]:
+        """Return the challenge sets that are files of line numbers."""
+        return {name: each for name, each in self.challenge.items() if isinstance(each, Path)}
+
     def files(self) -> list[Path]:
         """Return all input files."""
         pairs = [each for each in (self.train, self.dev, *self.tests.values()) if each]
         return [
             *(path for pair in pairs for path in pair.files()),
-            *(each for each in self.challenge.values() if isinstance(each, Path)),
+            *self.numbered_sets().values(),
             *(path for each in self.segments.values() for path in each.tables.values()),
         ]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Self, TypeAlias
 
@@ -60,10 +61,8 @@ class Run:
         for own in by_test(work.outputs()) if run.segments else []:
             for each in run.segments.values():
                 read_scores(each, own)
-        for part in run.challenge.values():
-            if isinstance(part, Path):
-                for length in work.lengths.values():
-                    read_set(part, length)
+        for part, length in product(run.numbered_sets().values(), work.lengths.values()):
+            read_set(part, length)
         return cls(file, run, work, jobs, against)
 
     def __repr__(self) -> str:
@@ -110,7 +109,7 @@ class Run:
         place = self.work.place
         with place.opened():
             do_all(place, self.work.tasks.all, self.jobs)
-            outputs = self._compared()
+            outputs = self._shown()
             metrics = [name for name in self.given.metrics if name not in OF_RUNS]
             measured, found, chosen = [], list[Result](), self.work.chosen()
             tests = by_test(outputs)
@@ -131,7 +130,7 @@ class Run:
                 write_aside(page, page_of(known, self.file).encode())
         return report(found, costs_of(made), form)
 
-    def _compared(self) -> list[Output]:
+    def _shown(self) -> list[Output]:
         """Return the outputs of the systems in the table."""
         systems = list(self.given.systems)
         first = systems.index(self.against) if self.against else 0

@@ -341,7 +341,7 @@ class Systems:
 
     def _find_sets(self, test: str, pair: Pair) -> None:
         """Add the tasks that find the challenge sets in the references of a test."""
-        found = {name: each for name, each in self.run.challenge.items() if isinstance(each, Path)}
+        found = self.run.numbered_sets()
         if len(found) < len(self.run.challenge):
             text = Text(f"tests/{test}/target", pair.target, Fields({"heads"}), 1, True)
             parsed = self._parse(text)

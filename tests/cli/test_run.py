@@ -98,7 +98,7 @@ def test_a_run_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
 
 
 def test_systems_can_be_compared_with_one_that_is_not_the_first(run: Path, warm: None) -> None:
-    """The table is that of a run without the systems above it."""
+    """The run prints the same table as without the systems above it."""
     run.write_text(f"{RUN}pascal = {{}}\n")
     table = output_of("run", run, "--against", "mask", "--report", run.parent / "report.html")
     assert '"systems":["mask","pascal"]' in (run.parent / "report.html").read_text()
