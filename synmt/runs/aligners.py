@@ -190,6 +190,8 @@ def rows_of(run: RunFile) -> dict[str, Row]:
     uses."""
     rows, used = {}, set[str]()
     shared = run.options.get("align", {})
+    if lost := shared.keys() & OF_ALIGNERS:
+        raise BadInput(f"align: {min(lost)} is for one aligner, and cannot be shared")
     for name, own in run.systems.items():
         try:
             rows[name] = _row(name, own, shared, run.systems)
@@ -204,34 +206,45 @@ def rows_of(run: RunFile) -> dict[str, Row]:
 
 def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> Row:
     """Return an aligner with its own options and the shared options that it uses. Raises ValueError."""
+    _check_of_aligner(own, names)
     options = {each: value for each, value in own.items() if each not in OF_ALIGNERS}
-    others = own.get("links-from", ())
+    others, letters = own.get("links-from", ()), own.get("letters")
     method = None if others else str(own.get("method", name))
     if method is not None and method not in ALIGNERS:
         raise ValueError(f"no method has this name; give its method, one of {', '.join(ALIGNERS)}")
+    learned = {each: own[each] for each in ("guide", "models") if each in own}
+    scope = _scope(method, {**options, **learned}, others)
+    for each, value in shared.items():
+        option = known_of("align")[each].option
+        if each not in options and not refusal(option, scope, {**scope.defaults, **options, each: value}):
+            options[each] = value
+    scope = _scope(method, {**options, **learned}, others)
+    check_together("align", "align", {**options, **learned}, scope)
+    keywords = keywords_of(options, known_of("align"))
+    how = config_of(AlignConfig, keywords)
+    needs = how.tree_links or (method is not None and _reads_trees(method, keywords))
+    if needs and letters:
+        raise ValueError("letters has no effect on words with trees")
+    return Row(
+        options, method, tuple(others), str(own.get("guide", "")), str(own.get("models", "")), letters,
+        method is not None and scope.uses("seed"), needs,
+        method is not None and scope.uses("resume"), method is None or scope.uses("temperature"),
+    )  # fmt: skip
+
+
+def _check_of_aligner(own: Options, names: Iterable[str]) -> None:
+    """Raise ValueError for OF_ALIGNERS that are invalid or have no effect. names: of all aligners of the run."""
+    if others := own.get("links-from"):
+        if lost := own.keys() & {"method", "letters", "models"}:
+            raise ValueError(f"{min(lost)} has no effect with links-from")
+        if missing := [each for each in others if each not in names]:
+            raise ValueError(f"links-from: {missing[0]} is not an aligner of the run")
     letters = own.get("letters")
     if letters is not None and (type(letters) is not int or letters < 1):
         raise ValueError(f"letters cannot be {letters!r}; it must be a whole number from 1")
     for each in ("guide", "models"):
         if each in own and own[each] not in names and not Path(str(own[each])).exists():
             raise ValueError(f"{each}: {own[each]} is neither an aligner of the run nor a file")
-    if missing := [each for each in others if each not in names]:
-        raise ValueError(f"links-from: {missing[0]} is not an aligner of the run")
-    scope = _scope(method, {**options, **{each: own[each] for each in ("guide", "models") if each in own}}, others)
-    for each, value in shared.items():
-        option = known_of("align")[each].option
-        if each not in options and not refusal(option, scope, {**scope.defaults, **options, each: value}):
-            options[each] = value
-    scope = _scope(method, options, others)
-    check_together("align", "align", {**options, **{each: own[each] for each in ("guide",) if each in own}}, scope)
-    keywords = keywords_of(options, known_of("align"))
-    how = config_of(AlignConfig, keywords)
-    needs = method is not None and _reads_trees(method, keywords)
-    return Row(
-        options, method, tuple(others), str(own.get("guide", "")), str(own.get("models", "")), letters,
-        method is not None and scope.uses("seed"), needs or how.tree_links,
-        method is not None and scope.uses("resume"), method is None or scope.uses("temperature"),
-    )  # fmt: skip
 
 
 def _scope(method: str | None, options: Options, others: Sequence[str]) -> Scope:

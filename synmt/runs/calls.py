@@ -43,7 +43,8 @@ def known_of(name: str) -> dict[str, Known]:
     if name == "project":
         from synmt.projection.config import ProjectionConfig
 
-        return {**OF_RUNTIME, **known_in(ProjectionConfig)}
+        own = {"device", "on-error"}  # one process projects
+        return {**{name: each for name, each in OF_RUNTIME.items() if name in own}, **known_in(ProjectionConfig)}
     if name == "query":
         from synmt.challenge import query
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from synmt.alignment import DEFAULT
 from synmt.data.records import source_form
 from synmt.runs.aligners import Row, check_test, rows_of, sets_of
-from synmt.runs.file import Options, Pair, RunFile
+from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile
 from synmt.runs.systems import add_parse, check_size, count_pairs
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
@@ -31,11 +31,13 @@ class Projections:
     @classmethod
     def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Projections":
         """Check everything that can be checked, and list the tasks. Raises BadInput."""
-        if len(run.seeds) > 1:
+        if run.seeds != (1,):
             raise BadInput("seeds have no effect on projections")
         check_size(run, count_pairs(run.train) if run.train else 0)
         options = dict(run.options.get("align", {}))
         method = str(options.pop("method", DEFAULT))
+        if lost := options.keys() & OF_ALIGNERS:
+            raise BadInput(f"align: {min(lost)} has no effect on projections")
         (aligner,) = rows_of(replace(run, systems={method: options}, options={})).values()
         lengths = {name: check_test(test) for name, test in run.tests.items()}
         if not any(map(_has_source, run.tests.values())):

@@ -2,16 +2,21 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import synmt
 from synmt.ideas.source import SOME_HEADS
 from synmt.options import PATHS, arguments
+from synmt.runs.aligners import rows_of
 from synmt.runs.calls import known_of
-from synmt.runs.file import COMMANDS, ROWS, RunFile, read_run, with_options
+from synmt.runs.file import COMMANDS, OF_ALIGNERS, ROWS, Options, RunFile, read_run, with_options
+from synmt.runs.projections import Projections
 from synmt.runs.systems import Plan, plan
+from synmt.runs.tasks import Workplace
 from synmt.streams import BadInput
 from tests.api.test_face import some_value
 
@@ -110,7 +115,9 @@ def test_every_option_of_a_table_is_taken_or_refused(kind: str, tmp_path: Path) 
             value = str(given) if setting.metavar in PATHS else some_value(replace(setting, several=False))
             run = RunFile(None, None, {}, {}, kind=kind, options={table: {name: value}})
             with suppress(ValueError):
-                found += with_options(run).options[table].keys() == {name}
+                assert with_options(run).options[table].keys() == {name}
+                assert name.replace("-", "_") in signature(getattr(synmt, table)).parameters
+                found += 1
     assert found > 20
 
 
@@ -159,6 +166,48 @@ def test_errors_are_reported(old: str, new: str, cause: str, tmp_path: Path) -> 
     with pytest.raises((BadInput, ValueError)) as error:
         planned_of(RUN.replace(old, new, 1), tmp_path)
     assert cause in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("own", "cause"),
+    [
+        ({"links-from": ["hmm"], "method": "hmm"}, "method has no effect with links-from"),
+        ({"links-from": ["hmm"], "letters": 4}, "letters has no effect with links-from"),
+        ({"links-from": ["hmm"], "models": "hmm"}, "models has no effect with links-from"),
+        ({"links-from": ["hmm"], "guide": "hmm"}, "--guide needs --fit"),
+        ({"links-from": ["other"]}, "links-from: other is not an aligner of the run"),
+        ({"method": "hmm", "models": "hmm"}, "hmm does not use --models"),
+        ({"method": "hmm", "guide": "hmm"}, "hmm does not use --guide"),
+        ({"method": "shift-att", "models": "hmm", "epochs": 3}, "--epochs has no effect with --models"),
+        ({"method": "hmm", "hmm-trees": True, "letters": 4}, "letters has no effect on words with trees"),
+        ({"method": "hmm", "letters": 0}, "letters cannot be 0"),
+        ({"method": "other"}, "no method has this name"),
+        ({}, "no method has this name"),
+    ],
+)
+def test_options_without_effect_on_an_aligner_are_refused(own: dict[str, Any], cause: str) -> None:
+    with pytest.raises(BadInput) as error:
+        rows_of(RunFile(None, None, {}, {"hmm": {}, "new": own}, kind="aligners"))
+    assert "aligner new: " in str(error.value) and cause in str(error.value)
+
+
+@pytest.mark.parametrize("name", OF_ALIGNERS)
+def test_some_options_cannot_be_shared_by_aligners(name: str) -> None:
+    with pytest.raises(BadInput, match=f"^align: {name} is for one aligner, and cannot be shared$"):
+        rows_of(RunFile(None, None, {}, {"hmm": {}}, kind="aligners", options={"align": {name: "hmm"}}))
+
+
+@pytest.mark.parametrize(
+    ("seed", "align", "cause"),
+    [
+        (3, {}, "seeds have no effect on projections"),
+        *((1, {name: "x"}, f"align: {name} has no effect on projections") for name in OF_ALIGNERS if name != "method"),
+    ],
+)
+def test_options_without_effect_on_projections_are_refused(seed: int, align: Options, cause: str) -> None:
+    run = RunFile(None, None, {}, {"votes": {}}, seeds=(seed,), kind="projections", options={"align": align})
+    with pytest.raises(BadInput, match=f"^{cause}$"):
+        Projections.of(Workplace(Path("unused")), run, 1)
 
 
 @pytest.mark.parametrize("kind", ["aligners", "projections"])
