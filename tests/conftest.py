@@ -8,14 +8,15 @@ import gc
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal
 
 import pytest
 from hypothesis import settings
 
-from synmt.streams import pool
+from synmt.streams import Note, pool
 from synmt.streams.process import search_rarely
 from tests.cli.commands import AT_THE_END, FORKS
 
@@ -31,6 +32,8 @@ settings.register_profile("few", deadline=None, max_examples=10)
 settings.load_profile("synmt")
 gc.disable()
 
+Noted = Callable[[], str]
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the longest tests first, so that no process is still busy with one at the end."""
@@ -44,6 +47,20 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     search_rarely()
     gc.enable()
+
+
+@pytest.fixture
+def noted() -> Iterator[Noted]:
+    """Return a function that returns the notes since its last call, one per line."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", Note)
+
+        def texts() -> str:
+            own = [str(each.message) for each in found if issubclass(each.category, Note)]
+            found.clear()
+            return "\n".join(own)
+
+        yield texts
 
 
 @pytest.fixture(scope="session", autouse=True)

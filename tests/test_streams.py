@@ -11,6 +11,7 @@ from synmt.streams import (
     BadLines,
     Line,
     LineWriter,
+    Note,
     WrongUsage,
     convert_files,
     nth_line,
@@ -145,24 +146,26 @@ LINES = b"a\n \nbad\n\xff\nb\n"
 
 def test_conversion_keeps_empty_lines_and_blanks_bad_ones(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in").write_bytes(LINES)
-    convert_files("shout", [str(tmp_path / "in")], shout, BadLines("blank"), blank="{}")
-    assert capfd.readouterr() == ("A\n{}\n{}\n{}\nB\n", "synmt shout: 2 bad lines left empty\n")
+    with pytest.warns(Note, match="^2 bad lines left empty$"):
+        convert_files([str(tmp_path / "in")], shout, BadLines("blank"), blank="{}")
+    assert capfd.readouterr() == ("A\n{}\n{}\n{}\nB\n", "")
 
 
 def test_conversion_stops_at_the_first_bad_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in").write_bytes(LINES)
     with pytest.raises(BadInput, match=r"in:3: not good$"):
-        convert_files("shout", [str(tmp_path / "in")], shout, BadLines())
+        convert_files([str(tmp_path / "in")], shout, BadLines())
     assert capfd.readouterr() == ("A\n\n", "")
 
 
-def test_lines_left_empty_are_counted_by_kind(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_left_empty_are_counted_by_kind() -> None:
     bad = BadLines()
     for kind in ("line of more than 9 tokens", "line where all is lost", "line of more than 9 tokens"):
         bad.leave_empty(kind)
-    bad.report("shout")
-    assert capsys.readouterr().err.splitlines() == [
-        "synmt shout: 2 lines of more than 9 tokens left empty", "synmt shout: 1 line where all is lost left empty",
+    with pytest.warns(Note) as noted:
+        bad.report()
+    assert [str(each.message) for each in noted] == [
+        "2 lines of more than 9 tokens left empty", "1 line where all is lost left empty",
     ]  # fmt: skip
 
 

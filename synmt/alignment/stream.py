@@ -1,7 +1,6 @@
 """Alignment of a stream of sentence pairs: by a saved aligner, by an aligner fitted to them, or from known links."""
 
 import os
-import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
@@ -30,6 +29,7 @@ from synmt.streams import (
     OnError,
     WrongUsage,
     count_lines,
+    note,
     windows,
     with_progress,
 )
@@ -68,8 +68,8 @@ def align_stream(
     pairs = with_known_links(pairs, links) if links else pairs
     with processes(config.jobs, aligning(aligner, config), _open_aligning, given, config) as run:
         _write(run, pairs, config, lexicon)
-    bad.report("align")
-    notes = Notes("align")
+    bad.report()
+    notes = Notes()
     note_doubts(notes, *sides)
     note_bases(notes, links)
     notes.say()
@@ -100,7 +100,7 @@ def fit_stream(
     if fit.guide and any(needs):  # before parsing, which may take hours
         sides = sides_of(text.languages, text.tokenizer or "moses")
         check_links([fit.guide], files, needs, config.max_words, sides, on_error)
-    notes, count = Notes("align"), partial(count_lines, files[:1] if are_parallel(files) else files)
+    notes, count = Notes(), partial(count_lines, files[:1] if are_parallel(files) else files)
     lines = with_progress(pair_lines(files, on_error), "pairs", count, "reading")
     note_tokenizers(notes, text.tokenizer or "moses", dict(zip(("source", "target"), text.languages, strict=True)))
     with fitted(fit, lines, config, text, bad, notes, say) as fitting:
@@ -108,7 +108,7 @@ def fit_stream(
             notes.say()
             progress = with_progress(fitting.pairs(), "pairs", lambda: len(fitting.bitext), "aligning")
             _write(partial(map, aligning(fitting.aligner, config)), progress, config, lexicon)
-    bad.report("align")
+    bad.report()
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def _write(
         lexicon.write()
     if 2 * unlinked > total:
         advice = "lower --threshold" if config.threshold else "fit longer, to more pairs, or try --symmetrize grow-diag"
-        print(f"synmt align: most pairs have no link ({unlinked} of {total}): {advice}", file=sys.stderr)
+        note(f"most pairs have no link ({unlinked} of {total}): {advice}")
 
 
 def _followed(pairs: Iterable[SentencePair], latest: Latest) -> Iterator[SentencePair]:

@@ -13,11 +13,11 @@ from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.linking import KnownLinks, aligned
 from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.alignment.stream import WINDOW, fitted, needed, sides_for
-from synmt.api.given import Doubts, Pair, as_given, config_of_all, lines_of_pairs, not_given, takes
+from synmt.api.given import Pair, as_given, config_of_all, lines_of_pairs, not_given, takes
 from synmt.data.records import SentencePair
 from synmt.data.words import SideWords, note_doubts
 from synmt.options import Scope, check_used, settings_of
-from synmt.streams import BadLines, OnError, WrongUsage, shown, windows
+from synmt.streams import BadLines, Notes, OnError, WrongUsage, shown, windows
 from synmt.text.links import Link, write_links
 from synmt.text.tokenization import TextConfig
 
@@ -78,11 +78,11 @@ def align(
     chosen = method or default_method(kept if resume else None)
     own |= {"fit": True, "method": chosen}
     _check(settings, scope_of(as_given({**settings, **{name: each for name, each in own.items() if each}})), own)
-    bad, doubts, lines = BadLines(on_error), Doubts("align"), lines_of_pairs(pairs, "pairs")
+    bad, notes, lines = BadLines(on_error), Notes(), lines_of_pairs(pairs, "pairs")
     with ExitStack() as stack:
         fit = FitConfig(chosen, others, guide, kept, resume, device)
-        fitting = stack.enter_context(fitted(fit, lines, config, text, bad, doubts))
-        found = _links(fitting.aligner, fitting.pairs(), config, bad, doubts)
+        fitting = stack.enter_context(fitted(fit, lines, config, text, bad, notes))
+        found = _links(fitting.aligner, fitting.pairs(), config, bad, notes)
         return _closing(stack.pop_all(), found)
 
 
@@ -99,7 +99,7 @@ def _combined(
     known, bad = KnownLinks.of(config, len(links)), BadLines(on_error)
     sides, needs = sides_for(known, text), needed(known.needs(), config)
     found = read_pairs(lines_of_pairs(pairs, "pairs", on_error), needs, sides, config.max_words, bad)
-    return _links(known, with_known_links(found, links), config, bad, Doubts("align"), sides)
+    return _links(known, with_known_links(found, links), config, bad, Notes(), sides)
 
 
 @dataclass(frozen=True)
@@ -135,10 +135,10 @@ class Aligner:
         if others:
             raise TypeError(f"unknown setting {min(others)!r}")
         _check(settings, self.scope, {})
-        sides, bad, doubts = sides_for(self.aligner, text), BadLines(on_error), Doubts("align")
+        sides, bad, notes = sides_for(self.aligner, text), BadLines(on_error), Notes()
         needs = needed(self.aligner.needs(), config)
         found = read_pairs(lines_of_pairs(pairs, "pairs"), needs, sides, config.max_words, bad)
-        return _links(self.aligner, found, config, bad, doubts, sides)
+        return _links(self.aligner, found, config, bad, notes, sides)
 
 
 def _configs(settings: Mapping[str, Any]) -> tuple[AlignConfig, TextConfig, dict[str, Any]]:
@@ -170,7 +170,7 @@ def _links(
     pairs: Iterable[SentencePair],
     config: AlignConfig,
     bad: BadLines,
-    doubts: Doubts,
+    notes: Notes,
     sides: Sequence[SideWords] = (),
 ) -> Iterator[WordLinks]:
     for window in windows(pairs, WINDOW):
@@ -182,9 +182,9 @@ def _links(
                 yield WordLinks(pair.source.tokens, pair.target.tokens, links.links, links.confidence)
             else:
                 yield WordLinks(pair.source.tokens, pair.target.tokens, {}, 0.0)
-    doubts.add_all(bad)
-    note_doubts(doubts, *sides)
-    doubts.say()
+    bad.report()
+    note_doubts(notes, *sides)
+    notes.say()
 
 
 def _closing(stack: ExitStack, found: Iterator[WordLinks]) -> Iterator[WordLinks]:

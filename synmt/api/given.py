@@ -1,7 +1,6 @@
-"""Converts arguments and notes of the Python functions: sentences to lines, keywords to configs, notes to warnings."""
+"""Converts arguments and notes of the Python functions: sentences to lines, keywords to configs."""
 
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from synmt.options import MOST_JOBS, Known, Setting, check_settings, setting, settings_of
-from synmt.streams import BadLines, Line, Notes, OnError, WrongUsage, read_lines
+from synmt.streams import Line, OnError, WrongUsage, read_lines
 from synmt.trees.record import ParseRecord, write_record
 
 T = TypeVar("T")
@@ -153,16 +152,3 @@ def config_of_all(kind: type[Config], settings: Mapping[str, Any]) -> Config:
 def as_given(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings under the names of their options."""
     return {name.replace("_", "-"): value for name, value in settings.items()}
-
-
-class Doubts(Notes):
-    """Notes that become warnings."""
-
-    def say(self) -> None:
-        for note in self.unsaid():
-            warnings.warn(note, stacklevel=2)
-
-    def add_all(self, bad: BadLines) -> None:
-        """Add a note on the lines that were left empty."""
-        for each in bad.summary():
-            self.add(each)

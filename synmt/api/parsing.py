@@ -5,13 +5,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import Doubts, as_given, checked_words, config_of_all, numbered, takes, text_of
+from synmt.api.given import as_given, checked_words, config_of_all, numbered, takes, text_of
 from synmt.options import check_used, options_in, settings_of
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
 from synmt.parsers.config import scope_of
 from synmt.parsers.parser import Parser, ParserInput
 from synmt.parsers.stream import ParserPool
-from synmt.streams import BadInput, BadLines, OnError, counted, read_lines
+from synmt.streams import BadInput, BadLines, OnError, counted, note, read_lines
 from synmt.trees.record import ParseRecord
 
 Sentences = Path | Iterable[str | Sequence[str]]
@@ -54,16 +54,14 @@ def parse(
 def _parses(
     stack: ExitStack, parser: Parser | ParserPool, inputs: Iterable[ParserInput], bad: BadLines
 ) -> Iterator[ParseRecord]:
-    doubts = Doubts("parse")
     with stack:
         try:
             yield from parse_texts(inputs, parser)
         except ModelError as error:  # from another process
             raise BadInput(str(error)) from None
     if parser.unparsed:
-        doubts.add(f"{counted(parser.unparsed, 'sentence')} too long to parse, returned without a tree")
-    doubts.add_all(bad)
-    doubts.say()
+        note(f"{counted(parser.unparsed, 'sentence')} too long to parse, returned without a tree")
+    bad.report()
 
 
 def _inputs(sentences: Sentences, words: Callable[[str], ParserInput], bad: BadLines) -> Iterator[ParserInput]:

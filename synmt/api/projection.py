@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import Doubts, Sentence, config_of_all, lines_of_pairs, takes
+from synmt.api.given import Sentence, config_of_all, lines_of_pairs, takes
 from synmt.options import settings_of
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.stream import projections
-from synmt.streams import BadLines, OnError
+from synmt.streams import BadLines, Notes, OnError
 from synmt.trees.record import ParseRecord
 
 
@@ -33,12 +33,12 @@ def project(
         from synmt.alignment.linking import linker_of
 
         linker = linker_of(Path(aligner), device, config.threshold)
-    bad, doubts = BadLines(on_error), Doubts("project")
+    bad, notes = BadLines(on_error), Notes()
     lines = lines_of_pairs(pairs, "pairs", on_error, columns=2 if aligner else 3)
-    return _said(projections(lines, config, linker, bad, doubts), bad, doubts)
+    return _said(projections(lines, config, linker, bad, notes), bad, notes)
 
 
-def _said(records: Iterator[ParseRecord], bad: BadLines, doubts: Doubts) -> Iterator[ParseRecord]:
+def _said(records: Iterator[ParseRecord], bad: BadLines, notes: Notes) -> Iterator[ParseRecord]:
     yield from records
-    doubts.add_all(bad)
-    doubts.say()
+    bad.report()
+    notes.say()

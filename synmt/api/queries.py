@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import Doubts, Sentence, lines_of, not_given, takes
+from synmt.api.given import Sentence, lines_of, not_given, takes
 from synmt.challenge.query import Query, known, marked, query_of
 from synmt.challenge.sets import matched
 from synmt.options import check_keywords
@@ -46,6 +46,4 @@ def _matches(sentences: Iterable[Sentence] | Path, asked: Query, bad: BadLines) 
     for number, _, record, found in matched(lines, asked, bad):
         if found:
             yield Match(number, record, [dict(zip(asked.shape.names, words, strict=True)) for words in found])
-    doubts = Doubts("challenge")
-    doubts.add_all(bad)
-    doubts.say()
+    bad.report()

@@ -53,7 +53,7 @@ def train(
         config, training = configs_of(given, config_of_start, data.source, data.target)
     except ValueError as error:
         raise WrongUsage(str(error)) from None
-    notes = Notes("train")
+    notes = Notes()
     if "preset" not in given:
         notes.add(f"--preset {DEFAULT}, which suits a CPU; --preset few-pairs suits fewer than 3,000 pairs")
     system = default_system(given, PRESETS[given.get("preset", DEFAULT)])

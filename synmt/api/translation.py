@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 import torch
 
-from synmt.api.given import Doubts, Pair, Sentence, as_given, config_of_all, lines_of, lines_of_pairs, takes
+from synmt.api.given import Pair, Sentence, as_given, config_of_all, lines_of, lines_of_pairs, takes
 from synmt.data.words import note_doubts
 from synmt.device import Precision, local_device
 from synmt.inspection import Picture, PictureConfig
@@ -19,7 +19,7 @@ from synmt.search.config import OF_SEARCHES, SearchConfig, TranslateConfig, scop
 from synmt.search.scores import ForcedTarget, forced_pairs, forced_targets
 from synmt.search.stream import open_batches, source_sentences, words_of_sides
 from synmt.search.translation import WINDOW, Translation, Translator, load
-from synmt.streams import BadLines, Latest, Line, OnError, shown, windows
+from synmt.streams import BadLines, Latest, Line, Notes, OnError, shown, windows
 from synmt.streams.pool import processes
 
 OWN = ("n_best", "score", "format", "precision", "jobs", "markup")  # settings that Model's methods decide themselves
@@ -184,10 +184,10 @@ class Model:
         lines = lines_of_pairs(pairs, "pairs")
         for window in windows(forced_pairs(translator, model, sides, lines, config, bad, Latest()), WINDOW):
             yield from forced_targets(translator, model, window, config)
-        doubts = Doubts("translate")
-        doubts.add_all(bad)
-        note_doubts(doubts, *sides)
-        doubts.say()
+        notes = Notes()
+        bad.report()
+        note_doubts(notes, *sides)
+        notes.say()
 
 
 def _translations(
@@ -198,7 +198,7 @@ def _translations(
     sentences = source_sentences(translator, words, lines, config, bad, Latest())
     with processes(config.jobs, translator.translate_batch, open_batches, *opened) as run:
         yield from translator.translate(sentences, run)
-    doubts = Doubts("translate")
-    doubts.add_all(bad)
-    note_doubts(doubts, words)
-    doubts.say()
+    notes = Notes()
+    bad.report()
+    note_doubts(notes, words)
+    notes.say()

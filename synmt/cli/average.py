@@ -28,6 +28,6 @@ def command(models: tuple[Path, ...], out: Path) -> None:
     """
     from synmt.model.average import average
 
-    notes = Notes("average")
+    notes = Notes()
     average(models, out, notes)
     notes.say()

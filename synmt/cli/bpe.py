@@ -45,7 +45,7 @@ def apply(files: tuple[str, ...], codes: str, on_error: OnError) -> None:
     Each subword except the last of a word ends in @@. Only ASCII spaces separate words.
     """
     bpe = Bpe.load(codes)
-    convert_files("bpe", files, lambda line: " ".join(bpe.apply(line.split(" "))), BadLines(on_error))
+    convert_files(files, lambda line: " ".join(bpe.apply(line.split(" "))), BadLines(on_error))
 
 
 @command.command(epilog=EPILOG)
@@ -56,4 +56,4 @@ def undo(files: tuple[str, ...], on_error: OnError) -> None:
 
     Joins each subword that ends in @@ to the next. Words that themselves end in @@ are not restored.
     """
-    convert_files("bpe", files, lambda line: " ".join(join_subwords(line.split(" "))), BadLines(on_error))
+    convert_files(files, lambda line: " ".join(join_subwords(line.split(" "))), BadLines(on_error))

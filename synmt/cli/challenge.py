@@ -75,7 +75,7 @@ def phenomenon_command(name: str) -> click.Command:
         bad = BadLines(on_error)
         query = replace(PHENOMENA[name].query, min_distance=min_distance)
         write_lines(query_set(query, files, None, form, texts, bad))
-        bad.report("challenge")
+        bad.report()
 
     return extract
 
@@ -145,7 +145,7 @@ def query(
     else:
         lines = query_set(asked, files, beside, form, texts, bad)
     write_lines(lines)
-    bad.report("challenge")
+    bad.report()
 
 
 @command.command()

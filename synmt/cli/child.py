@@ -6,21 +6,20 @@ OPTIONS is JSON. Standard input is a pipe from the run; it closes however the ru
 import json
 import os
 import sys
-import warnings
 from functools import partial
 from threading import Thread
 
 from synmt.cli.main import reported
 from synmt.options import arguments
 from synmt.runs.calls import call
+from synmt.runs.tasks import NOTE
 
 
 def main() -> None:
     Thread(target=_end_with_run, daemon=True).start()
     name, options = sys.argv[1], json.loads(sys.argv[2])
     sys.argv[1:] = [name, *arguments(options)]  # the equivalent command line, for the config of a model
-    warnings.showwarning = lambda message, *_: print(f"synmt {name}: {message}", file=sys.stderr)
-    sys.exit(reported(f"synmt {name}", partial(call, name, options)))
+    sys.exit(reported(f"synmt {name}", partial(call, name, options), NOTE))
 
 
 def _end_with_run() -> None:

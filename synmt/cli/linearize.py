@@ -31,4 +31,4 @@ def command(files: tuple[str, ...], form: str, segment: Segment | None, on_error
 
     Parentheses are escaped: ( becomes -LRB-. A record without a sentence gives an empty line.
     """
-    convert_files("linearize", files, lambda line: linearized(line, form, segment), BadLines(on_error))
+    convert_files(files, lambda line: linearized(line, form, segment), BadLines(on_error))

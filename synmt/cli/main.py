@@ -4,7 +4,9 @@ import errno
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Callable
+from typing import Any
 
 import click
 from click.shell_completion import shell_complete
@@ -12,7 +14,7 @@ from click.shell_completion import shell_complete
 from synmt import __version__
 from synmt.cli.scarcity import watch_limit
 from synmt.cli.sections import SectionGroup
-from synmt.streams import IS_FOLDER, BadInput, WrongUsage, complain, discard_output
+from synmt.streams import IS_FOLDER, BadInput, Note, WrongUsage, complain, discard_output
 from synmt.streams.process import Interrupted, search_rarely
 
 GROUPS = {
@@ -112,8 +114,21 @@ def main() -> None:
     sys.exit(reported(name, lambda: run(arguments)))
 
 
-def reported(name: str, work: Callable[[], int | None]) -> int:
-    """Do the work of a process and return its exit code; an error becomes one line on stderr, which the name starts."""
+def reported(name: str, work: Callable[[], int | None], mark: str = "") -> int:
+    """Do the work of a process and return its exit code. An error or note becomes one line on stderr.
+
+    name: begins each line; mark: precedes the text of notes.
+    """
+    show = warnings.showwarning
+
+    def show_note(message: Warning | str, category: type[Warning], *place: Any, **others: Any) -> None:
+        if issubclass(category, Note):
+            print(f"{name}: {mark}{message}", file=sys.stderr, flush=True)
+        else:
+            show(message, category, *place, **others)
+
+    warnings.showwarning = show_note
+    warnings.simplefilter("always", Note)
     watch_limit()
     search_rarely()
     try:

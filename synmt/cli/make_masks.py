@@ -36,4 +36,4 @@ def command(files: tuple[str, ...], segment: Segment | None, max_tokens: int, on
     from synmt.trees.linearization import mask_record
 
     bad = BadLines(on_error)
-    convert_files("make-masks", files, lambda line: mask_record(line, segment, max_tokens, bad), bad, blank="{}")
+    convert_files(files, lambda line: mask_record(line, segment, max_tokens, bad), bad, blank="{}")

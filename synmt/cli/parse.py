@@ -73,7 +73,7 @@ def command(
         read = reader("stripped ptb" if strip and kind == "ptb" else kind, partial=True)
         if again is None:
             group = partial(sentences, kind=kind)
-            return convert_files("parse", files, lambda text: WRITERS[form](read(text)), bad, blank(form), group)
+            return convert_files(files, lambda text: WRITERS[form](read(text)), bad, blank(form), group)
     needed = "udpipe" if again == "tags" else {"ptb": "benepar", "conllu": "udpipe"}.get(form, "")
     if needed not in config.parser:
         asked = "--again tags" if again == "tags" else f"--format {form}"
@@ -84,4 +84,4 @@ def command(
     else:
         trees = sentences(read_lines(files, on_error), kind)
         write_records(parses_of_trees(trees, read, again, bad), config, jobs, form)
-    bad.report("parse")
+    bad.report()

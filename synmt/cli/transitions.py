@@ -7,7 +7,7 @@ import click
 
 from synmt.cli.options import Segment, bpe, input_files, on_error
 from synmt.cli.sections import SectionCommand, in_section
-from synmt.streams import BadLines, OnError, convert_files, counted
+from synmt.streams import BadLines, OnError, convert_files, counted, note
 from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.formats import WRITERS, blank, reader, sentences
@@ -83,20 +83,13 @@ def command(
     tokenizer = MosesTokenizer(moses) if moses else None
     if invert:
         repairs: list[str] | None = [] if repair else None
-        convert_files(
-            "transitions",
-            files,
-            lambda line: WRITERS[form](read_string(line, style, tokenizer, repairs)),
-            bad,
-            blank(form),
-        )
+        convert_files(files, lambda line: WRITERS[form](read_string(line, style, tokenizer, repairs)), bad, blank(form))
         if repairs:
             strings = counted(len(repairs), "string")
-            click.echo(f"synmt transitions: repaired {strings}; the first was not a tree: {repairs[0]}", err=True)
+            note(f"repaired {strings}; the first was not a tree: {repairs[0]}")
         return
     read, crossings = reader(kind), list[bool]()
     convert_files(
-        "transitions",
         files,
         lambda text: write_string(read(text), style, tokenizer, segment, bad, crossings),
         bad,
@@ -105,4 +98,4 @@ def command(
     if crossings:
         trees = counted(len(crossings), "tree")
         lost = f", {crossings.count(False)} irreversibly" if not all(crossings) else ""
-        click.echo(f"synmt transitions: lifted the crossing arcs of {trees}{lost}", err=True)
+        note(f"lifted the crossing arcs of {trees}{lost}")

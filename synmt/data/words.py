@@ -128,7 +128,7 @@ class SideWords:
     def doubts(self) -> Iterator[str]:
         """Yield doubts about the words."""
         for name, count in self.missing.items():
-            yield f"{count} of {self.sentences} {self.side} sentences have no {name}, and are read without it"
+            yield f"{count} of {self.sentences} {self.side} sentences are read although they have no {name}"
         yield from self.looks.doubts(self.side, self.words if self.known else None, self._made_by)
 
     def _tokenize(self, text: str) -> list[str]:

@@ -7,7 +7,6 @@ cividis for strengths (Nuñez, Anderton & Renslow 2018). Matplotlib's global sta
 import io
 import math
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ import numpy.typing as npt
 import orjson
 
 from synmt.inspection import PictureConfig, PictureForm
-from synmt.streams import BadInput, readable
+from synmt.streams import BadInput, note, readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -194,5 +193,5 @@ def picture(draw: "Callable[[Figure], None]", form: PictureForm, look: PictureCo
             figure.set_size_inches(look.width, look.width * figure.get_figheight() / figure.get_figwidth())
         figure.savefig(file, format=form, dpi=look.dpi, metadata=METADATA[form])
     if form != "svg" and any("missing from font" in str(warning.message) for warning in caught):
-        print("synmt inspect: no installed font has some of the characters; an SVG would keep them", file=sys.stderr)
+        note("no installed font has some of the characters; an SVG would keep them")
     return file.getvalue()

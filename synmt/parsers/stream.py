@@ -1,6 +1,5 @@
 """A stream of lines through one or several parsers: bounded windows, input order, one record per line."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -9,7 +8,19 @@ from typing import Literal
 
 from synmt.parsers.config import ParserConfig, open_parser
 from synmt.parsers.parser import ModelError, Parser, ParserInput, Tokenized
-from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, never, read_lines, windows, with_progress
+from synmt.streams import (
+    BadInput,
+    BadLines,
+    Latest,
+    Line,
+    LineWriter,
+    counted,
+    never,
+    note,
+    read_lines,
+    windows,
+    with_progress,
+)
 from synmt.streams.pool import Pool, one_thread
 from synmt.trees.formats import WRITERS, blank, write_conllu
 from synmt.trees.record import ParseRecord
@@ -132,8 +143,7 @@ def write_records(
         except ModelError as error:
             raise BadInput(str(error)) from None
     if parser.unparsed:
-        sentences = "1 sentence" if parser.unparsed == 1 else f"{parser.unparsed} sentences"
-        print(f"synmt parse: {sentences} too long to parse, written without a tree", file=sys.stderr)
+        note(f"{counted(parser.unparsed, 'sentence')} too long to parse, written without a tree")
 
 
 def _written(record: ParseRecord, form: str) -> str:

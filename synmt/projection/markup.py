@@ -81,9 +81,9 @@ def markup_stream(
     Runs in constant memory. linker: links source and target; without it, lines contain links. Raises BadInput, or with
     `on_error="blank"` leaves a bad line empty, and counts it.
     """
-    bad, notes, latest = BadLines(on_error), Notes("project"), Latest()
+    bad, notes, latest = BadLines(on_error), Notes(), Latest()
     if markup.strip:
-        convert_files("project", files, lambda line: read_markup(line).text, bad)
+        convert_files(files, lambda line: read_markup(line).text, bad)
         return
     sides = sides_of_links(config, markup.source_language, linker)
     columns = ["source", "target"] if linker else ["source", "target", "links"]
@@ -107,7 +107,7 @@ def markup_stream(
             output.write(line)
             if latest.pauses():
                 output.flush()
-    bad.report("project")
+    bad.report()
     if not linker or not linker.languages:
         note_tokenizers(notes, config.tokenizer or "moses", {side.side: side.language for side in sides})
     note_doubts(notes, *sides)

@@ -43,11 +43,11 @@ class Example:
 
 def project_stream(files: Sequence[str], config: ProjectionConfig, linker: Linker | None, on_error: OnError) -> None:
     """Write the record of each target in the files to standard output. Arguments and errors as for `projections`."""
-    bad, notes = BadLines(on_error), Notes("project")
+    bad, notes = BadLines(on_error), Notes()
     with LineWriter() as output:
         for record in projections(read_lines(files, on_error), config, linker, bad, notes):
             output.write(write_record(record))
-    bad.report("project")
+    bad.report()
     notes.say()
 
 

@@ -1,7 +1,6 @@
 """The table of a run: scores of each system as mean and standard deviation over seeds, compared with the first one."""
 
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from synmt.metrics.segments import Mean, read_columns
 from synmt.metrics.significance import RESAMPLES, ROUNDING, SEED, Trained, holm, p_value, sentence_statistics, trained
 from synmt.runs.file import Options, Pair, Segments
 from synmt.runs.tasks import Made
-from synmt.streams import BadInput, counted, read_lines
+from synmt.streams import BadInput, counted, note, read_lines
 
 Chosen = Mapping[tuple[int | None, str], Options]  # for each size and system, the option chosen on dev
 LEVEL = SignificanceConfig().level
@@ -107,7 +106,7 @@ def results(
     for name, part in {"": None, **sets}.items():
         own = measured if part is None else measured.within(part)
         if not own.sentences:
-            print(f"synmt run: challenge {name} has no sentences of {test}", file=sys.stderr)
+            note(f"challenge {name} has no sentences of {test}")
             continue
         for result in _compared(own):
             shown, value = f"{test}, {name}" if name else test, chosen.get((size, result.system), {})

@@ -30,6 +30,7 @@ from synmt.streams import BadInput
 from synmt.streams.process import Interruption
 
 COMMAND = [sys.executable, "-m", "synmt.cli.child"]
+NOTE = "note: "  # precedes, in the log of a process, what the run repeats on stderr
 POLL = 0.1  # seconds between two attempts to lock a file
 REMEDY = "name another --out, or remove it"
 Of = Mapping[str, str]  # inputs by name: options as text, files as checksums
@@ -202,6 +203,7 @@ class Workplace:
     processes: set["subprocess.Popen[bytes]"] = field(default_factory=set)
     stopped: threading.Event = field(default_factory=threading.Event)
     identities: dict[Path, str] = field(default_factory=dict)
+    noted: set[str] = field(default_factory=set)
 
     @contextmanager
     def opened(self, shared: bool = False) -> Iterator[None]:
@@ -281,15 +283,17 @@ class Workplace:
     def call(self, name: str, options: Options, log: Path, output: Path | None = None) -> Cost:
         """Call a function of `calls` in a new process. Raises Unfinished with the last line that it printed to stderr.
 
-        The process ends with this one: its standard input is a pipe that only this process can close. It uses one
-        thread, unless OMP_NUM_THREADS says otherwise: rounding, and so each score, then depends neither on the number
-        of cores nor on the number of parallel tasks.
+        Its messages go to the log, and its notes to stderr as well, each once per run. The process ends with this one:
+        its standard input is a pipe that only this process can close. It uses one thread, unless OMP_NUM_THREADS says
+        otherwise: rounding, and so each score, then depends neither on the number of cores nor on the number of
+        parallel tasks.
         """
         for path in (log, output):
             if path:
                 path.parent.mkdir(parents=True, exist_ok=True)
         words = [name, orjson.dumps(options, default=str).decode()]
         with log.open("ab") as errors, (output or Path(os.devnull)).open("wb") as stream:
+            begin = errors.tell()
             process = subprocess.Popen(
                 [*COMMAND, *words],
                 stdin=subprocess.PIPE,
@@ -306,9 +310,14 @@ class Workplace:
             if process.stdin:
                 process.stdin.close()
         cost = Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024)
+        said = log.read_bytes()[begin:].decode(errors="replace").splitlines()
+        for line in said:
+            if line.startswith(f"synmt {name}: {NOTE}") and line not in self.noted:
+                self.noted.add(line)
+                print(line, file=sys.stderr, flush=True)
         if process.returncode:
-            said = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:] or ["no message"]
-            raise Unfinished(f"synmt {name} ended with {process.returncode}: {said[0]}", log, cost)
+            last = said[-1] if said else "no message"
+            raise Unfinished(f"synmt {name} ended with {process.returncode}: {last}", log, cost)
         return cost
 
     def write(self, path: Path, name: str, options: Options, trees: Path | None = None) -> Cost:

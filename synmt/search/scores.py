@@ -4,7 +4,6 @@ Shapes: B sentences of t target tokens, of which R are predicted.
 """
 
 import math
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import tee
@@ -30,7 +29,19 @@ from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.stream import words_of_sides
 from synmt.search.translation import WINDOW, Translator
 from synmt.search.tree_search import sums_over_strings
-from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, counted, read_lines, windows
+from synmt.streams import (
+    BadInput,
+    BadLines,
+    Latest,
+    Line,
+    LineWriter,
+    Notes,
+    OnError,
+    counted,
+    note,
+    read_lines,
+    windows,
+)
 from synmt.text.vocabulary import END_TOKEN
 from synmt.trees.arc_tokens import is_arc, write_entries
 from synmt.trees.record import ParseRecord
@@ -89,13 +100,12 @@ def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, dev
                 output.write(_line(forced, bool(folder.config.target.spelling.trees), config))
             if latest.pauses():
                 output.flush()
-    bad.report("translate")
-    notes = Notes("translate")
+    bad.report()
+    notes = Notes()
     note_doubts(notes, *sides)
     notes.say()
     if unknown:
-        subwords = counted(unknown, "subword")
-        print(f"synmt translate: {subwords} not in the vocabulary, scored as the unknown token", file=sys.stderr)
+        note(f"{counted(unknown, 'subword')} not in the vocabulary, scored as the unknown token")
 
 
 def forced_pairs(

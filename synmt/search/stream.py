@@ -62,8 +62,8 @@ def translate_stream(
             output.write(line)
             if latest.pauses():
                 output.flush()
-    bad.report("translate")
-    notes = Notes("translate")
+    bad.report()
+    notes = Notes()
     note_doubts(notes, words)
     notes.say()
 

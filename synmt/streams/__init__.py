@@ -8,6 +8,7 @@ import errno
 import os
 import string
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -111,23 +112,26 @@ class BadLines:
             self.add(line.error(error))
             return blank
 
-    def summary(self) -> Iterator[str]:
-        """Yield one message per kind of line left empty."""
+    def report(self) -> None:
+        """Note how many lines of each kind were left empty."""
         for kind, count in self.counts.items():
             lines = kind if count == 1 else kind.replace("line", "lines", 1)
-            yield f"{count} {lines} left empty"
+            note(f"{count} {lines} left empty")
 
-    def report(self, command: str) -> None:
-        """Report on stderr how many lines were left empty."""
-        for each in self.summary():
-            print(f"synmt {command}: {each}", file=sys.stderr)
+
+class Note(UserWarning):
+    """A warning about usable but doubtful input. Commands print it on stderr."""
+
+
+def note(text: str) -> None:
+    """Warn of something that a user should know."""
+    warnings.warn(text, Note, stacklevel=3)
 
 
 class Notes:
-    """Remarks on usable but doubtful input. They go to stderr, each once, when nothing can be refused any more."""
+    """Warnings about usable but doubtful input, which come, each once, when nothing can be refused any more."""
 
-    def __init__(self, command: str) -> None:
-        self.command = command
+    def __init__(self) -> None:
         self._said: dict[str, bool] = {}
 
     def add(self, note: str) -> None:
@@ -147,15 +151,15 @@ class Notes:
             self.add(f"left out {counted(len(lines), 'pair')} {what} ({places}, …)")
 
     def unsaid(self) -> list[str]:
-        """Return the notes that have not been printed yet, and count them as printed."""
+        """Return the notes that have not been said yet, and count them as said."""
         found = [note for note, said in self._said.items() if not said]
         self._said = dict.fromkeys(self._said, True)
         return found
 
     def say(self) -> None:
-        """Print the notes that have not been printed yet."""
-        for note in self.unsaid():
-            print(f"synmt {self.command}: {note}", file=sys.stderr)
+        """Warn of the notes that have not been said yet."""
+        for each in self.unsaid():
+            note(each)
 
 
 def sniff(lines: Iterable[Line]) -> tuple[str, Iterator[Line]]:
@@ -358,7 +362,6 @@ def count_lines(paths: Sequence[str]) -> int | None:
 
 
 def convert_files(
-    command: str,
     paths: Iterable[str],
     convert: Callable[[str], str],
     bad: BadLines,
@@ -368,7 +371,7 @@ def convert_files(
     """Write `convert(text)` for each line of files to standard output, and `blank` for empty and bad lines.
 
     A line of ASCII white space is empty. Other white space may be a word, as U+3000 is to BPE.
-    command: its name, for reports on stderr; group: joins the lines of each multi-line record into one Line.
+    group: joins the lines of each multi-line record into one Line.
     """
     latest = Latest()
     with LineWriter() as output:
@@ -377,7 +380,7 @@ def convert_files(
             output.write(blank if is_empty else bad.read(line, convert, blank))
             if latest.pauses():
                 output.flush()
-    bad.report(command)
+    bad.report()
 
 
 def discard_output() -> None:

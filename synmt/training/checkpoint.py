@@ -8,7 +8,6 @@ and the order of batches need no state, since they depend only on seed, epoch an
 import json
 import math
 import re
-import sys
 import zlib
 from collections import deque
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ from torch import Tensor, nn
 
 from synmt.model.files import naming, save_tensors
 from synmt.parameters import check_header, check_shapes
-from synmt.streams import BadInput
+from synmt.streams import BadInput, note
 
 KEPT = 2
 NAME = re.compile(r"update-(\d+)\.safetensors")
@@ -93,7 +92,7 @@ class TrainingState:
             old.unlink()
 
     def load_newest(self, folder: Path) -> None:
-        """Load the newest undamaged checkpoint, and report damaged ones on stderr.
+        """Load the newest undamaged checkpoint, and note damaged ones.
 
         Without any checkpoint, the run starts at the beginning. Raises BadInput if all are damaged.
         """
@@ -104,7 +103,7 @@ class TrainingState:
             except BadInput as error:
                 if path == paths[-1]:
                     raise
-                print(f"synmt train: skipped a checkpoint: {error}", file=sys.stderr)
+                note(f"skipped a checkpoint: {error}")
 
     def _load(self, path: Path) -> None:
         """Load a file. Raises BadInput, and changes nothing, if it is damaged or belongs to another model."""

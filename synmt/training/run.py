@@ -145,7 +145,7 @@ class TrainingText:
         known = made_of(files, self.model, recipe.training, recipe.codes, recipe.start, bad.on_error) if files else None
 
         def make(folder: Path) -> None:
-            own_notes, own_bad = Notes("train"), BadLines(bad.on_error)
+            own_notes, own_bad = Notes(), BadLines(bad.on_error)
             pairs = self.read(own_notes, own_bad)
             if not len(pairs):
                 raise BadInput("no sentence pairs to train on")
@@ -182,7 +182,7 @@ def train(
     with ExitStack() as stack, joined_processes(device) as processes:
         if processes.size > 1 and text.files.read_once:
             raise WrongUsage("standard input and pipes cannot be shared by several processes; name a file")
-        bad, notes = BadLines(on_error), notes or Notes("train")
+        bad, notes = BadLines(on_error), notes or Notes()
         pairs = stack.enter_context(text.prepared(prepared, notes, bad))
         model = replace(text.model, words=pairs.words)
         dev_sides = sides_of_model(model)
@@ -195,7 +195,7 @@ def train(
             notes.add(f"on this CPU, layers take {times:.0f} times as long in bf16 as in fp32")
 
         def announce(folder: ModelFolder[ModelConfig], learner: nn.Module) -> None:
-            bad.report("train")
+            bad.report()
             notes.say()
             print(f"synmt train: {_beginning(len(pairs), folder, learner)}", file=sys.stderr)
 

@@ -18,6 +18,7 @@ from synmt.text.links import read_links
 from tests.alignment.words import bitext
 from tests.cli.commands import HANGS, in_process, is_one_line_of_error, is_wrong_usage, output_of, shell, synmt
 from tests.cli.test_options import commands
+from tests.conftest import Noted
 
 TINY = split(
     "--width 32 --feedforward 64 --heads 2 --encoder-layers 1 --decoder-layers 1 --merges 50 --batch-tokens 100"
@@ -195,14 +196,11 @@ def test_thresholds_and_symmetrizations_are_nested(fitted: tuple[Path, str]) -> 
         assert all(few <= many for few, many in zip(less, more, strict=True)) and less != more
 
 
-def test_many_pairs_without_links_are_reported(fitted: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_pairs_without_links_are_reported(fitted: tuple[Path, str], noted: Noted) -> None:
     align(fitted[0], "--symmetrize", "grow-diag")
-    assert capsys.readouterr().err == ""
+    assert noted() == ""
     assert align(fitted[0], "--threshold", "1").strip() == ""
-    assert (
-        capsys.readouterr().err
-        == f"synmt align: most pairs have no link ({len(LINES)} of {len(LINES)}): lower --threshold\n"
-    )
+    assert noted() == f"most pairs have no link ({len(LINES)} of {len(LINES)}): lower --threshold"
 
 
 def test_links_of_other_programs_are_symmetrized(tmp_path: Path) -> None:
@@ -255,9 +253,9 @@ HARD = [
 ]
 
 
-def test_difficult_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_difficult_lines_are_errors_or_blank(fitted: tuple[Path, str], noted: Noted) -> None:
     lines = align(fitted[0], "--on-error", "blank", text=b"\n".join(HARD) + b"\n").split("\n")
-    assert capsys.readouterr().err == "synmt align: 4 bad lines left empty\n"
+    assert noted() == "4 bad lines left empty"
     assert len(lines) == len(HARD) + 1
     assert lines[1:4] == ["", "", ""] and lines[5] == ""
     for number, cause in (

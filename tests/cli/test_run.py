@@ -273,6 +273,15 @@ def test_messages_of_commands_are_repeated(run: Path) -> None:
     assert "all/sequence.1.log: synmt train ended with 1: synmt train: " in done.stderr.splitlines()[-1]
 
 
+def test_notes_of_commands_are_repeated_once(run: Path, warm: None) -> None:
+    (run.parent / "train.de").write_text("Er ist .\n" * 8)
+    done = synmt("run", run)
+    note = "target text looks tokenized in 8 of its first 8 lines, and was tokenized again; --tokenizer none keeps"
+    notes = [line for line in done.stderr.splitlines() if not line.startswith("synmt run: ")]
+    assert done.returncode == 0
+    assert notes == ["synmt train: note: target text is tokenized as de", f"synmt train: note: {note} its words"]
+
+
 def test_unfinished_models_are_not_finished_with_other_options(run: Path) -> None:
     """This holds whatever files it had written when its run was killed."""
     text = RUN.replace("updates = 2", "updates = 100000\ncheckpoint-minutes = 0.0001").replace("mask = {}\n", "")

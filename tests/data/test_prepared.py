@@ -33,6 +33,7 @@ from synmt.training.fit import Recipe
 from synmt.training.run import PairFiles, TrainingText
 from synmt.trees.record import ParseRecord, write_record
 from tests import tiny
+from tests.conftest import Noted
 from tests.training.runs import DROPPING, SHORT, run, with_target_trees, write_corpus
 from tests.training.test_run import assert_same_tensors, log_rows, newest
 
@@ -79,7 +80,7 @@ def test_batches_from_disk_equal_those_from_memory(
         source_side(tiny.SYSTEMS[source]), tiny.TARGET_SYSTEMS[target], ("en", "de"), "none", tiny.CONFIG
     )
     pairs = Bitext(masked(23))
-    text, notes = TextPairs(pairs, Words("none"), Notes("train"), 1, subword_dropout), Notes("train")
+    text, notes = TextPairs(pairs, Words("none"), Notes(), 1, subword_dropout), Notes()
     bpe = text.joint_bpe(30)
     counts = Counts.of(training_examples(pairs, config, bpe, dropout=subword_dropout))
     vocabulary = counts.vocabulary(config.target)
@@ -107,24 +108,23 @@ def test_batches_from_disk_equal_those_from_memory(
     assert list(words) == list(in_memory.shuffled_batches(7, 1, 0, "source-words"))
 
 
-def test_training_on_prepared_data_equals_training_on_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_training_on_prepared_data_equals_training_on_text(tmp_path: Path, noted: Noted) -> None:
     """This holds when the columns are made, reused or used by a resumed run, also alongside runs with other seeds."""
     data, kept = write_corpus(tmp_path), tmp_path / "kept"
     lines = Path(str(data.target)).read_text().splitlines()
     Path(str(data.target)).write_text("\n".join(["", *lines[1:]]) + "\n")
     config = replace(SHORT, validate_every=3, epochs=1)
     text = run(tmp_path / "text", data, config=config)
-    said = sorted(capsys.readouterr().err.splitlines())
+    said = noted()
     made = run(tmp_path / "made", data, config=config, prepared=kept)
-    of_text = capsys.readouterr().err.replace(str(tmp_path / "made"), str(tmp_path / "text"))
-    assert sorted(of_text.splitlines()) == said
+    assert noted() == said
     files = {path: path.stat().st_mtime_ns for path in kept.glob("*/*")}
     other = run(tmp_path / "other", data, config=replace(config, seed=2), prepared=kept)
     assert other.training["data"] == text.training["data"] == made.training["data"]
     run(tmp_path / "again", data, config=replace(config, updates=3), prepared=kept)
-    capsys.readouterr()
+    noted()
     again = run(tmp_path / "again", data, config=config, prepared=kept, resume=True)
-    assert {line for line in said if "left out" in line} <= {*capsys.readouterr().err.splitlines()}
+    assert "left out" in said and noted() == said
     assert files == {path: path.stat().st_mtime_ns for path in kept.glob("*/*")}
     for folder in (made, again):
         assert_same_tensors(text.parameters, folder.parameters)
@@ -167,7 +167,7 @@ def test_several_processes_prepare_the_same_columns(monkeypatch: pytest.MonkeyPa
     assert found[0] == found[1]
     said = orjson.loads(found[0][0][DESCRIPTION])
     assert (said["bad"], said["pairs"]) == ({"bad line": 1}, 30)
-    assert "2 of 30 source sentences have no dependency heads, and are read without it" in said["notes"]
+    assert "2 of 30 source sentences are read although they have no dependency heads" in said["notes"]
     assert sum(note.startswith("the crossing arcs of 1 target tree ") for note in said["notes"]) == 1
     with pytest.raises(BadInput, match=r"train.jsonl:18: "):
         run(tmp_path / "3", data, "pascal", ONE, target="gcn", prepared=tmp_path / "other", jobs=2)
@@ -180,7 +180,7 @@ def test_several_processes_read_the_same_text(monkeypatch: pytest.MonkeyPatch) -
     config = ModelConfig(
         source_side({"sequence": {}}), tiny.TARGET_SYSTEMS["sequence"], ("en", "de"), "moses", DROPPING
     )
-    notes = [Notes("train"), Notes("train")]
+    notes = [Notes(), Notes()]
     one, two = (read_bitext(lines, config, note, jobs=jobs) for jobs, note in zip((1, 2), notes, strict=True))
     assert (list(one), one.checksum) == (list(two), two.checksum)
     assert len(one) == 7 and list(notes[0]) == list(notes[1])
@@ -250,7 +250,7 @@ def test_processes_that_start_together_compute_columns_once(tmp_path: Path, monk
     text, found, lengths = TrainingText(data, model, Recipe(SHORT)), computed(monkeypatch), list[int]()
 
     def prepare() -> None:
-        with text.prepared(None, Notes("train"), BadLines()) as pairs:
+        with text.prepared(None, Notes(), BadLines()) as pairs:
             lengths.append(len(pairs))
             together.wait()
 
@@ -343,13 +343,11 @@ def test_the_cache_removes_the_least_recently_used_columns(tmp_path: Path) -> No
     assert [folder.exists() for folder in folders] == [False, False, False, True]
 
 
-def test_an_unwritable_cache_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unwritable_cache_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noted: Noted) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     run(tmp_path / "model", write_corpus(tmp_path), config=ONE)
-    assert "the columns are not saved, since" in capsys.readouterr().err
+    assert "the columns are not saved, since" in noted()
     with pytest.raises(BadInput, match="file/"):
         run(tmp_path / "other", write_corpus(tmp_path), config=ONE, prepared=tmp_path / "file")
 

@@ -97,7 +97,7 @@ def test_missing_fields_are_counted() -> None:
     assert (words.sentences, words.missing) == (
         3, {"constituency tree": 2, "dependency heads": 2, "whole dependency tree": 1}
     )  # fmt: skip
-    assert next(words.doubts()) == "2 of 3 source sentences have no dependency heads, and are read without it"
+    assert next(words.doubts()) == "2 of 3 source sentences are read although they have no dependency heads"
 
 
 def test_a_record_with_only_text_is_tokenized() -> None:

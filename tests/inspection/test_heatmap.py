@@ -20,6 +20,7 @@ from synmt.inspection.matrix import (
     picture,
 )
 from synmt.streams import BadInput
+from tests.conftest import Noted
 
 LEGEND = Legend("query", "key", "weight", "Blues", 0.0, 1.0)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -101,11 +102,11 @@ def test_small_matrices_show_their_numbers() -> None:
     assert not any(re.fullmatch(r"\d\.\d\d", text) for text in texts(drawn("svg", square(["a"] * 13))))
 
 
-def test_characters_that_no_font_has_are_reported_for_png(capsys: pytest.CaptureFixture[str]) -> None:
+def test_characters_that_no_font_has_are_reported_for_png(noted: Noted) -> None:
     drawn("svg", square(["\U00012000"]))
-    assert capsys.readouterr().err == ""
+    assert noted() == ""
     drawn("png", square(["\U00012000"]))
-    assert capsys.readouterr().err.startswith("synmt inspect: no installed font has some of the characters")
+    assert noted().startswith("no installed font has some of the characters")
 
 
 def test_too_many_tokens_are_refused() -> None:

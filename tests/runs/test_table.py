@@ -14,6 +14,7 @@ from synmt.runs.file import Segments
 from synmt.runs.table import Measured, Output, Result, costs_of, report, results
 from synmt.runs.tasks import Made
 from synmt.streams import BadInput
+from tests.conftest import Noted
 
 REFERENCE = [f"the cat number {n} sat on the mat of the house {n % 7}" for n in range(60)]
 
@@ -225,7 +226,7 @@ def test_several_systems_have_a_corrected_p(done: Done) -> None:
     ]  # fmt: skip
 
 
-def test_challenge_sets_have_their_own_scores(done: Done, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_challenge_sets_have_their_own_scores(done: Done, tmp_path: Path, noted: Noted) -> None:
     """A set is scored on its own sentences, and by the share of its words that occur in the translations."""
     numbers = list(range(2, 61, 3))
     (tmp_path / "set").write_text("".join(f"{number}\tcat sat\n" for number in numbers))
@@ -241,7 +242,7 @@ def test_challenge_sets_have_their_own_scores(done: Done, tmp_path: Path, capsys
         words = [100 * sum(("cat" in line) + 1 for line in lines) / (2 * len(lines)) for lines in own]
         assert of_set["flickr, cats", system, "found"] == pytest.approx(words)
     assert len(list(results(measured, {"dogs": tmp_path / "none"}))) == 2
-    assert capsys.readouterr().err == "synmt run: challenge dogs has no sentences of flickr\n"
+    assert noted() == "challenge dogs has no sentences of flickr"
     for wrong in "0", "61", "-1", "cat", "":
         (tmp_path / "wrong").write_text(f"60\n{wrong}\n")
         with pytest.raises(BadInput, match=f"wrong:2: {wrong!r} is not the number of a line of the test, from 1 to 60"):

@@ -21,6 +21,7 @@ from synmt.training.loop import CHECKPOINTS
 from synmt.training.run import PairFiles
 from synmt.training.update import Updater
 from synmt.training.validation import Validation
+from tests.conftest import Noted
 from tests.training.kill import kill_often
 from tests.training.runs import SHORT, run, write_corpus
 from tests.training.test_run import assert_same_tensors, log_rows, newest
@@ -117,7 +118,7 @@ def lose_a_counter(data: bytes) -> bytes:
 
 @pytest.mark.parametrize("damage", [cut, lose_a_block, lose_a_counter, lambda _: b""])
 def test_a_torn_checkpoint_is_replaced_by_the_previous_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: Callable[[bytes], bytes]
+    tmp_path: Path, noted: Noted, damage: Callable[[bytes], bytes]
 ) -> None:
     data = write_corpus(tmp_path, copies=2)
     part = run(tmp_path / "model", data, config=replace(CONFIG, updates=8, validate_every=4))
@@ -129,7 +130,7 @@ def test_a_torn_checkpoint_is_replaced_by_the_previous_one(
     (last.parent / "update-8.safetensors.new").touch()  # left by a process that was killed
     every_four = replace(CONFIG, validate_every=4)
     resumed = run(tmp_path / "model", data, config=every_four, resume=True)
-    assert f"synmt train: skipped a checkpoint: {last}: " in capsys.readouterr().err
+    assert f"skipped a checkpoint: {last}: " in noted()
     assert_same_runs(resumed, run(tmp_path / "other", data, config=every_four))
     assert len(list(last.parent.iterdir())) == 2
     for path in last.parent.iterdir():

@@ -19,6 +19,7 @@ from synmt.training.fit import FIXED
 from synmt.training.run import PairFiles
 from synmt.training.update import Updater
 from tests.cli.commands import is_one_line_of_error, is_wrong_usage, synmt
+from tests.conftest import Noted
 from tests.training.runs import SHORT, run, with_target_trees, write_corpus
 
 
@@ -150,17 +151,15 @@ def test_words_of_one_letter_have_no_merges(tmp_path: Path) -> None:
     assert folder.bpe.segment("ab") == ("a@@", "b")
 
 
-def test_the_longest_pairs_have_the_maximum_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_longest_pairs_have_the_maximum_length(tmp_path: Path, noted: Noted) -> None:
     (tmp_path / "words").write_text("a b c\na b c d\n" * 2)
     data = PairFiles(str(tmp_path / "words"), str(tmp_path / "words"))
     run(tmp_path / "model", data, "sequence", replace(SHORT, updates=1, max_length=3))
-    assert "left out 2 pairs over 3 tokens" in capsys.readouterr().err
+    assert "left out 2 pairs over 3 tokens" in noted()
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_pairs_with_bad_lines_can_be_left_out_and_counted(
-    side: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pairs_with_bad_lines_can_be_left_out_and_counted(side: int, tmp_path: Path, noted: Noted) -> None:
     data = with_target_trees(write_corpus(tmp_path))
     bad = Path([data.source, data.target or ""][side])
     lines = bad.read_bytes().splitlines(keepends=True)
@@ -168,20 +167,20 @@ def test_pairs_with_bad_lines_can_be_left_out_and_counted(
     bad.write_bytes(b"".join(lines))
     with pytest.raises(BadInput, match=f"{bad.name}:[35]: "):
         run(tmp_path / "model", data, "mask", target="transitions")
-    capsys.readouterr()
+    noted()
     run(tmp_path / "model", data, "mask", target="transitions", dev=data, on_error="blank")
-    said = capsys.readouterr().err
-    assert "synmt train: 8 bad lines left empty" in said  # four for training, and the same four for validation
+    said = noted()
+    assert "8 bad lines left empty" in said  # four for training, and the same four for validation
     assert said.count("left out 4 pairs with an empty side") == 1  # reported once, since both bitexts are the same
     assert training_of(tmp_path / "model")["pairs"] == len(lines) - 4
 
 
-def test_relations_missing_from_training_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_relations_missing_from_training_are_reported(tmp_path: Path, noted: Noted) -> None:
     data = with_target_trees(write_corpus(tmp_path))
     dev = PairFiles(data.source, str(tmp_path / "dev.jsonl"))
     text = Path(data.target or "").read_text()
     Path(dev.target or "").write_text(text.replace('"rel2"', '"topic"').replace("vater", "vater@@"))
     run(tmp_path / "same", data, target="transitions", dev=data)
-    assert "relations to validate" not in capsys.readouterr().err
+    assert "relations to validate" not in noted()
     run(tmp_path / "other", data, target="transitions", dev=dev)
-    assert "relations of validation targets that do not occur in training: topic\n" in capsys.readouterr().err
+    assert "relations of validation targets that do not occur in training: topic" in noted()

@@ -32,6 +32,7 @@ from synmt.trees.arc_tokens import write_entries
 from synmt.trees.record import ParseRecord
 from tests import tiny
 from tests.cli.commands import output_of
+from tests.conftest import Noted
 from tests.training.runs import LEARNING, SHORT, UNTIMED, run, with_target_trees, write_corpus
 
 T = TypeVar("T")
@@ -114,26 +115,26 @@ def test_a_resumed_run_samples_the_same_prefixes(tmp_path: Path) -> None:
     assert log_rows(whole) == log_rows(resumed)
 
 
-def test_the_cost_of_sampling_prefixes_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_cost_of_sampling_prefixes_is_reported(tmp_path: Path, noted: Noted) -> None:
     data, config = with_target_trees(write_corpus(tmp_path, 2)), replace(SHORT, updates=1, prefixes=2)
     run(tmp_path / "gcn", data, "sequence", config, target="gcn")
-    assert "synmt train: each update learns from 2 tokens of each target, not from all\n" in capsys.readouterr().err
+    assert "each update learns from 2 tokens of each target, not from all" in noted()
     run(tmp_path / "compose", data, "sequence", config, target="compose")
-    assert "each update learns" not in capsys.readouterr().err
+    assert "each update learns" not in noted()
 
 
 @pytest.mark.parametrize(("times", "said"), [(8.6, True), (0.5, False)])
 def test_a_cpu_that_is_slow_in_bf16_is_reported(
-    times: float, said: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    times: float, said: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noted: Noted
 ) -> None:
     assert 0.01 < bf16_slowdown(torch.device("cpu")) < 1000
     monkeypatch.setattr("synmt.training.run.bf16_slowdown", lambda device: times)
     run(tmp_path / "model", write_corpus(tmp_path, 2), config=replace(SHORT, updates=1, precision="bf16"))
-    note = "synmt train: on this CPU, layers take 9 times as long in bf16 as in fp32\n"
-    assert (note in capsys.readouterr().err) == said
+    note = "on this CPU, layers take 9 times as long in bf16 as in fp32"
+    assert (note in noted()) == said
 
 
-def test_target_trees_without_a_string_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_target_trees_without_a_string_are_counted(tmp_path: Path, noted: Noted) -> None:
     data = with_target_trees(write_corpus(tmp_path, 2))
     lines = Path(str(data.target)).read_text().splitlines()
     lines[3] = '{"tokens": ["a", "b", "c", "d"], "heads": [3, 4, 0, 3], "deprels": ["x", "x", "root", "x"]}'
@@ -141,7 +142,7 @@ def test_target_trees_without_a_string_are_counted(tmp_path: Path, capsys: pytes
     Path(str(data.target)).write_text("\n".join(lines) + "\n")
     run(tmp_path / "model", data, "sequence", replace(SHORT, updates=1), target="transitions")
     place = data.source
-    said = capsys.readouterr().err
+    said = noted()
     assert f"left out 1 pair whose target tree has several roots ({place}:5, …)" in said
     assert "the crossing arcs of 1 target tree are lifted" in said
 
@@ -380,23 +381,23 @@ def test_pairs_of_different_lengths_are_refused(tmp_path: Path) -> None:
         run(tmp_path / "model", data)
 
 
-def test_empty_sides_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_empty_sides_are_counted(tmp_path: Path, noted: Noted) -> None:
     data = write_corpus(tmp_path)
     lines = Path(str(data.target)).read_text().splitlines()
     lines[2] = ""
     Path(str(data.target)).write_text("\n".join(lines) + "\n")
     folder = run(tmp_path / "model", data)
     assert folder.training["pairs"] == 31
-    assert "left out 1 pair with an empty side" in capsys.readouterr().err
+    assert "left out 1 pair with an empty side" in noted()
 
 
-def test_a_table_is_read_like_the_input_of_aligners(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_is_read_like_the_input_of_aligners(tmp_path: Path, noted: Noted) -> None:
     """An empty line is a pair without words, and `|||` separates columns like a tab."""
     table = tmp_path / "pairs.tsv"
     table.write_text("a b\tx y\n\nb a ||| y x\n" * 4)
     folder = run(tmp_path / "model", PairFiles(str(table)), "sequence", config=replace(SHORT, updates=1))
     assert folder.training["pairs"] == 8
-    assert f"left out 4 pairs with an empty side ({table}:2, {table}:5, {table}:8, …)" in capsys.readouterr().err
+    assert f"left out 4 pairs with an empty side ({table}:2, {table}:5, {table}:8, …)" in noted()
 
 
 def test_nothing_to_train_on(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from synmt.training.presets import scope_of
 from synmt.training.run import PairFiles
 from synmt.training.start import model_and_training_of
 from tests import tiny
+from tests.conftest import Noted
 from tests.training.runs import LEARNING, SHORT, run, write_corpus
 
 Folder = ModelFolder[ModelConfig]
@@ -112,14 +113,12 @@ def test_a_resumed_run_equals_an_uninterrupted_one(learnt: Folder, data: PairFil
         run(part.path, other, config=config, resume=True, start=whole)
 
 
-def test_unknown_words_are_counted(
-    learnt: Folder, data: PairFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_words_are_counted(learnt: Folder, data: PairFiles, tmp_path: Path, noted: Noted) -> None:
     """жжж has three subwords, none of which occurs in the first training data."""
     other = tmp_path / "other.de"
     other.write_text("жжж\n" + Path(str(data.target)).read_text().partition("\n")[2])
     run(tmp_path / "begun", PairFiles(data.source, str(other)), config=replace(SHORT, updates=1), start=learnt)
-    said = capsys.readouterr().err
+    said = noted()
     assert "% of the target tokens are not in the vocabulary, and become unknown tokens" in said
     assert "of the source tokens are not" not in said
 
@@ -163,7 +162,7 @@ def test_settings_that_may_differ() -> None:
 def test_averaging_models_averages_their_parameters(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
     other = run(tmp_path / "other", data, config=replace(SHORT, seed=4, select="loss"), start=learnt)
     third = run(tmp_path / "third", data, config=replace(SHORT, seed=5, learning_rate=0.1), start=learnt)
-    notes = Notes("average")
+    notes = Notes()
     average([learnt.path, other.path, third.path, third.path], tmp_path / "mean", notes)
     mean = ModelFolder.open(tmp_path / "mean", ModelConfig)
     parts = [load_file(each.parameters) for each in (learnt, other, third, third)]
@@ -179,23 +178,19 @@ def test_averaging_models_averages_their_parameters(learnt: Folder, data: PairFi
 
 
 def test_the_average_of_a_model_is_that_model(learnt: Folder, tmp_path: Path) -> None:
-    average([learnt.path, learnt.path, learnt.path], tmp_path / "mean", Notes("average"))
+    average([learnt.path, learnt.path, learnt.path], tmp_path / "mean", Notes())
     before, after = load_file(learnt.parameters), load_file(tmp_path / "mean" / "model.safetensors")
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
-def test_unrelated_models_are_reported(
-    learnt: Folder, data: PairFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unrelated_models_are_reported(learnt: Folder, data: PairFiles, tmp_path: Path, noted: Noted) -> None:
     stranger = run(tmp_path / "stranger", data, config=replace(SHORT, seed=9, updates=1), network=tiny.CONFIG)
-    notes = Notes("average")
+    notes = Notes()
     average([learnt.path, stranger.path], tmp_path / "mean", notes)
-    capsys.readouterr()
+    noted()
     notes.say()
-    said = (
-        f"{learnt.path} and {stranger.path} did not start from the same parameters, so their average may be useless\n"
-    )
-    assert capsys.readouterr().err == f"synmt average: {said}"
+    said = f"{learnt.path} and {stranger.path} did not start from the same parameters, so their average may be useless"
+    assert noted() == said
     smaller = run(tmp_path / "smaller", data, "sequence", config=replace(SHORT, updates=1), network=tiny.CONFIG)
     with pytest.raises(BadInput, match="smaller: has a different source than"):
         average([learnt.path, smaller.path], tmp_path / "other", notes)

@@ -1,6 +1,5 @@
 """A pair of models that is ready to align, from a bitext or from a folder (see aligner.py)."""
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from synmt.alignment.statistical import plain_words
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair
 from synmt.model.files import LARGEST_TEXT, PARAMETERS_FILE, check_inside, naming, write_aside
+from synmt.streams import note
 
 if TYPE_CHECKING:
     from synmt.alignment.hmm.aligner import Hmm
@@ -38,7 +38,7 @@ class FittedHmm:
         """Fit both directions to pairs, and return the same model that saving and opening it would give."""
         sides = _sides(pairs.spread(options.pairs), options.trees)
         if len(sides[0]) < len(pairs):
-            print(f"synmt align: hmm learns from some of the pairs ({len(sides[0])} of {len(pairs)})", file=sys.stderr)
+            note(f"hmm learns from some of the pairs ({len(sides[0])} of {len(pairs)})")
         source, target = (Compounds.learn(side.counts(), options.compounds) for side in sides)
         learned = cls(fit(options, _cut(sides, (source, target))), (source, target))
         return cls._of(options, (source.parts, target.parts), learned._tensors())

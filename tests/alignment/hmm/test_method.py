@@ -21,6 +21,7 @@ from synmt.streams import BadInput, Line, WrongUsage
 from synmt.trees.record import ParseRecord
 from tests.alignment.bitexts import assert_batches_change_nothing, assert_links_found, bitext, fitted
 from tests.alignment.words import pair
+from tests.conftest import Noted
 
 PAIRS, LINKS = bitext(300)
 STRANGE = [
@@ -66,14 +67,14 @@ def test_unused_options_are_refused(folder: Path, tmp_path: Path) -> None:
     assert isinstance(fitted("hmm", PAIRS, tmp_path / "few", {"hmm_rounds": 0}), Hmm)
 
 
-def test_a_sample_of_many_pairs_is_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sample_of_many_pairs_is_enough(tmp_path: Path, noted: Noted) -> None:
     first, second, third = Bitext(PAIRS[:7]).spread(3)
     assert first in PAIRS[:2] and second in PAIRS[2:4] and third in PAIRS[4:7]
     repeated = Bitext(PAIRS[:10] * 100)
     assert {pair.source.text for pair in repeated.spread(100)} == {pair.source.text for pair in PAIRS[:10]}
     assert list(Bitext(PAIRS[:7]).spread(0)) == list(Bitext(PAIRS[:7]).spread(9)) == PAIRS[:7]
     fitted("hmm", PAIRS, tmp_path / "some", {"hmm_pairs": 50})
-    assert capsys.readouterr().err.startswith("synmt align: hmm learns from some of the pairs (50 of 300)\n")
+    assert noted().startswith("hmm learns from some of the pairs (50 of 300)")
 
 
 def test_training_in_parts_equals_training_on_all_pairs(
