@@ -3,7 +3,7 @@
 Whatever can be refused is refused when the tasks are listed, before any work.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -249,8 +249,7 @@ def cut_of(place: Workplace, side: str, path: Path, size: int | None) -> Path:
 @dataclass
 class Systems:
     """The tasks of a run that compares systems. run: the run, with its data in the form that all systems read; jobs:
-    number of parsing processes; lengths: sentences per test; sets: for each test, the files of its challenge sets;
-    languages: of all text to parse."""
+    number of parsing processes; lengths: sentences per test; sets: for each test, the files of its challenge sets."""
 
     place: Workplace
     plan: Plan
@@ -259,7 +258,6 @@ class Systems:
     lengths: Mapping[str, int] = field(default_factory=dict)
     tasks: TaskList = field(init=False)
     sets: dict[str, dict[str, Path]] = field(default_factory=dict)
-    languages: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Systems":
@@ -270,9 +268,9 @@ class Systems:
     def __post_init__(self) -> None:
         """Raise BadInput if systems disagree about the language or tokenizer of a text."""
         self.tasks = TaskList(self.place)
-        self._parse_all()
-        for test, pair in self.run.tests.items():
-            self._find_sets(test, pair)
+        read = self._parse_all()
+        for test in self.run.tests:
+            self._find_sets(test, read.get(f"tests/{test}/target"))
         for size in self.run.sizes:
             self._cut(size)
         for training in self.plan.trainings:
@@ -306,32 +304,41 @@ class Systems:
             for test, pair in self.run.tests.items()
         ]  # fmt: skip
 
-    def _parse_all(self) -> None:
+    def _parse_all(self) -> dict[str, Path]:
+        """Add the tasks that parse texts, and return the file that systems read for each part: the text, or its parse
+        records if a system needs trees that it lacks."""
+        texts = self._texts()
+        raw = [text for text in texts if text.needs and form_of(text.path, text.side) == "text"]
+        languages = {how_read(self.plan, text)[0] for text in raw}
+        read = {text.part: self._parse(text, languages) if text in raw else text.path for text in texts}
+        self.run = replace(
+            self.run,
+            train=Pair(read["train/source"], read["train/target"]),
+            dev=Pair(read["dev/source"], read["dev/target"]),
+            tests={name: Pair(read[f"tests/{name}/source"], pair.target) for name, pair in self.run.tests.items()},
+        )
+        return read
+
+    def _texts(self) -> list["Text"]:
+        """Return all texts that may need trees. References need them for queries that find challenge sets."""
         assert self.run.train and self.run.dev
         texts = [
             Text(f"{name}/{side}", path, self.plan.needs[number], number)
             for name, pair in (("train", self.run.train), ("dev", self.run.dev))
             for number, (side, path) in enumerate((("source", pair.source), ("target", pair.target)))
         ]
-        texts += [
-            Text(f"tests/{name}/source", pair.source, self.plan.reads, 0, True) for name, pair in self.run.tests.items()
-        ]
-        of = {text.part: self._parse(text) for text in texts}
-        self.run = replace(
-            self.run,
-            train=Pair(of["train/source"], of["train/target"]),
-            dev=Pair(of["dev/source"], of["dev/target"]),
-            tests={name: Pair(of[f"tests/{name}/source"], pair.target) for name, pair in self.run.tests.items()},
-        )
+        has_queries = len(self.run.numbered_sets()) < len(self.run.challenge)
+        for name, pair in self.run.tests.items():
+            texts.append(Text(f"tests/{name}/source", pair.source, self.plan.reads, 0, True))
+            if has_queries:
+                texts.append(Text(f"tests/{name}/target", pair.target, Fields({"heads"}), 1, True))
+        return texts
 
-    def _parse(self, text: "Text") -> Path:
-        """Return the file that systems read: the text, or its parse records if a system needs trees that it lacks."""
-        if not text.needs or form_of(text.path, text.side) != "text":
-            return text.path
+    def _parse(self, text: "Text", languages: Collection[str]) -> Path:
+        """Add the task that parses a text. languages: of all texts to parse."""
         language, tokenizer = how_read(self.plan, text)
-        self.languages.add(language)
         parser = parser_of(text.needs)
-        options = self.run.parse_options(parser, language, self.languages)
+        options = self.run.parse_options(parser, language, languages)
         if lacking := set(parser.split("+")) - set(str(options["parser"]).split("+")):
             raise BadInput(f"parse: systems need trees of {lacking.pop()}, but parser is {options['parser']}")
         if tokenizer == "none":
@@ -339,17 +346,14 @@ class Systems:
         path = self.place.folder / "data" / "parsed" / text.part / f"{without_compression(text.path.name)}.jsonl"
         return add_parse(self.tasks, text.path, path, options, self.jobs, anew=text.is_test)
 
-    def _find_sets(self, test: str, pair: Pair) -> None:
-        """Add the tasks that find the challenge sets in the references of a test."""
+    def _find_sets(self, test: str, references: Path | None) -> None:
+        """Add the tasks that find the challenge sets in the references of a test. references: None without queries."""
         found = self.run.numbered_sets()
-        if len(found) < len(self.run.challenge):
-            text = Text(f"tests/{test}/target", pair.target, Fields({"heads"}), 1, True)
-            parsed = self._parse(text)
-            for name, query in self.run.challenge.items():
-                if not isinstance(query, Path):
-                    path = self.place.folder / "data" / "challenge" / test / name
-                    options = {"file": parsed, **query}
-                    found[name] = self.tasks.add_call(("finding", f"{name} in {test}"), path, "query", options, True)
+        for name, query in self.run.challenge.items():
+            if not isinstance(query, Path):
+                path = self.place.folder / "data" / "challenge" / test / name
+                options = {"file": references, **query}
+                found[name] = self.tasks.add_call(("finding", f"{name} in {test}"), path, "query", options, True)
         self.sets[test] = found
 
     def _cut(self, size: int | None) -> None:
