@@ -170,7 +170,8 @@ mask-align = {{ guide = "vote" }}
 
 
 def test_the_projection_run_produces_a_table(data: Path, tmp_path: Path) -> None:
-    """A test set without a source gets its trees from the grammar alone."""
+    """A test set without a source gets its trees from the grammar alone. A run that was interrupted between the aligner
+    and its links fits the aligner again."""
     (data / "pud.en").write_text("".join(f"{english}\n" for _, english in PAIRS))
     text = ENCODERS.with_name("replicate-projection.toml").read_text()
     file = tmp_path / "projection.toml"
@@ -182,3 +183,8 @@ def test_the_projection_run_produces_a_table(data: Path, tmp_path: Path) -> None
         ("pud", "direct"), ("pud", "votes"), ("pud", "votes --fit"), ("gsd", "votes --fit"),
     ]  # fmt: skip
     assert again.stdout == first.stdout and set(map(words_of, again.stderr.splitlines())) == {"synmt run: scoring"}
+    links = tmp_path / "projection" / "data" / "links" / "all.jsonl"
+    before = links.read_bytes()
+    links.unlink()
+    done = synmt("run", file, "--data", data, "--format", "json")
+    assert done.returncode == 0 and links.read_bytes() == before, done.stderr

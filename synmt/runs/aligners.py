@@ -168,12 +168,7 @@ class Aligners:
         models = {"models": self._model_of(size, row.models, seed)} if row.models in self.rows else {}
         out = self._model_of(size, name, seed)
 
-        def work() -> Cost:
-            if not row.resumes:
-                rmtree(out, ignore_errors=True)
-            self.place.make(out, lambda: inputs, Cost)  # the aligner itself fills the folder, and can resume from it
-            return self.place.write(path, "align", {**inputs, **models, "out": out})
-
+        work = partial(fit_in, self.place, out, path, inputs, row, models)
         of = {**inputs, **({"models": found[row.models]} if row.models else {})}
         self.tasks.add(("aligning", named(name, seed, size)), path, of, work)
 
@@ -183,6 +178,15 @@ class Aligners:
     def _add_test(self, size: int | None, name: str, seed: int, test: str) -> None:
         path, links = self._test_of(size, name, seed, test), self._links_of(size, name, seed)
         self.tasks.add_test(named(name, seed, size), path, links, self.lengths, test)
+
+
+def fit_in(place: Workplace, out: Path, links: Path, inputs: Options, row: Row, models: Options) -> Cost:
+    """Fit an aligner in the folder `out`, and write the links of its pairs. An unfinished fit is resumed if possible,
+    and otherwise done again. models: of another aligner of the run, which the inputs do not name."""
+    if not row.resumes:
+        rmtree(out, ignore_errors=True)
+    place.make(out, lambda: inputs, Cost)  # the aligner itself fills the folder, and can resume from it
+    return place.write(links, "align", {**inputs, **models, "out": out})
 
 
 def rows_of(run: RunFile) -> dict[str, Row]:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from synmt.alignment import DEFAULT
 from synmt.data.records import source_form
-from synmt.runs.aligners import Row, check_test, rows_of, sets_of
+from synmt.runs.aligners import Row, check_test, fit_in, rows_of, sets_of
 from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile
 from synmt.runs.systems import add_parse, check_size, count_pairs
 from synmt.runs.table import Chosen, Output
-from synmt.runs.tasks import Cost, TaskList, Workplace
+from synmt.runs.tasks import TaskList, Workplace
 from synmt.streams import BadInput, read_lines
 
 
@@ -143,10 +143,7 @@ class Projections:
         inputs = {"pairs": self._pairs(size, every=True), "method": self.aligner.method, **languages}
         inputs |= self.aligner.options
 
-        def work() -> Cost:
-            self.place.make(out, lambda: inputs, Cost)
-            return self.place.write(path, "align", {**inputs, "out": out})
-
+        work = partial(fit_in, self.place, out, path, inputs, self.aligner, {})
         self.tasks.add(("aligning", out.name), path, inputs, work)
 
     def _add(self, size: int | None, name: str) -> None:
