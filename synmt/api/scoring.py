@@ -55,6 +55,8 @@ def significance(
     config = config_of_all(SignificanceConfig, of_test)
     if config.test == "sign":
         raise ValueError("the sign test compares tables of scores, not sentences")
+    if not isinstance(systems, Mapping):
+        raise TypeError("systems must be a mapping from names to hypotheses, such as {'base': Path('base.de')}")
     if len(systems) < 2:
         raise TypeError("significance needs at least two systems")
     with _opened(systems, references, metrics, settings) as given:
@@ -81,6 +83,8 @@ def _opened(
     if not references:
         raise TypeError("no references")
     numbers = ["references"] if len(references) == 1 else [f"references {n}" for n in range(1, len(references) + 1)]
+    if same := systems.keys() & set(numbers):
+        raise ValueError(f"systems: {min(same)!r} is the name of the references")
     given = {**systems, **dict(zip(numbers, references, strict=True))}
     config = config_of_all(MetricConfig, settings)
     if METRICS[names[0]](config).compares == "translations":

@@ -34,6 +34,9 @@ class Bitext:
         self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 (removed with the bitext)
         self.extend(map(row_of, pairs))
 
+    def __del__(self) -> None:
+        self._file.close()
+
     def extend(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
         """Add pairs in the form that `row_of` returns."""
         for sentences, lines in rows:

@@ -67,6 +67,8 @@ def test_significance_equals_that_of_the_command(tmp_path: Path, monkeypatch: py
         (lambda: synmt.score([synmt.ParseRecord(text="a")], ["a"]), TypeError, "not a ParseRecord"),
         (lambda: synmt.score(["a"]), TypeError, "no references"),
         (lambda: synmt.significance({"a": ["a"]}, ["a"]), TypeError, "at least two systems"),
+        (lambda: synmt.significance([["a"], ["b"]], ["a"]), TypeError, "must be a mapping from names"),  # type: ignore[arg-type]
+        (lambda: synmt.significance({"a": ["a"], "references": ["b"]}, ["a"]), ValueError, "name of the references"),
         (lambda: synmt.significance({"a": ["a"], "b": ["b"]}, ["a"], test="sign"), ValueError, "tables of scores"),
         (lambda: synmt.score(["a"], ["a"], metrics="blue"), ValueError, "^metrics: 'blue' is not one of bleu, "),
         (lambda: synmt.score(["a"], ["a"], metrics="bleurt"), ValueError, "^metrics: synmt does not compute bleurt"),
