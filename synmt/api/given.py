@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from synmt.options import MOST_JOBS, Known, Setting, check_settings, setting, settings_of
-from synmt.streams import Line, OnError, WrongUsage, read_lines
+from synmt.streams import BadInput, Line, OnError, WrongUsage, read_lines
 from synmt.trees.record import ParseRecord, write_record
 
 T = TypeVar("T")
@@ -53,8 +53,9 @@ def takes(*settings: Setting) -> Callable[[Function], Function]:
             except ValueError as error:
                 if type(error) not in (ValueError, WrongUsage):
                     raise
-                text = OPTION.sub(lambda option: option[1].replace("-", "_"), str(error))
-                raise type(error)(text) from None
+                raise type(error)(_in_keywords(str(error))) from None
+            except BadInput as error:
+                raise BadInput(_in_keywords(error.cause), error.place) from None
 
         shown = signature(function)
         own = [each for each in shown.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
@@ -73,6 +74,11 @@ def takes(*settings: Setting) -> Callable[[Function], Function]:
         return cast(Function, call)
 
     return declare
+
+
+def _in_keywords(message: str) -> str:
+    """Return a message that names keywords instead of options."""
+    return OPTION.sub(lambda option: option[1].replace("-", "_"), message)
 
 
 def not_given(known: Mapping[str, Known]) -> list[Setting]:

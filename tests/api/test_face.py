@@ -136,6 +136,12 @@ def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
     assert refused >= {"align": 70, "train": 30, "score": 4, "significance": 4, "parse": 2}[name]
 
 
+def test_bad_input_is_explained_with_keywords(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(synmt.BadInput, match="already has a model; to continue its training run, add resume$"):
+        synmt.train([("a", "b")] * 9, out=tmp_path)
+
+
 def test_a_result_fits_a_line() -> None:
     long = "a\n" * 300
     words, score = ["word"] * 300, synmt.Score("BLEU", 27.314, long, long, (26.0, 28.0))
