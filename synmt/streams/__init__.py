@@ -134,8 +134,8 @@ class Notes:
     def __init__(self) -> None:
         self._said: dict[str, bool] = {}
 
-    def add(self, note: str) -> None:
-        self._said.setdefault(note, False)
+    def add(self, text: str) -> None:
+        self._said.setdefault(text, False)
 
     def __iter__(self) -> Iterator[str]:
         """Yield all notes."""
@@ -147,19 +147,15 @@ class Notes:
         what: their fault, to follow "pairs".
         """
         if lines:
-            places = ", ".join(f"{line.source}:{line.number}" for line in lines[:3])
-            self.add(f"left out {counted(len(lines), 'pair')} {what} ({places}, …)")
-
-    def unsaid(self) -> list[str]:
-        """Return the notes that have not been said yet, and count them as said."""
-        found = [note for note, said in self._said.items() if not said]
-        self._said = dict.fromkeys(self._said, True)
-        return found
+            places = [f"{line.source}:{line.number}" for line in lines[:3]] + ["…"] * (len(lines) > 3)
+            self.add(f"left out {counted(len(lines), 'pair')} {what} ({', '.join(places)})")
 
     def say(self) -> None:
         """Warn of the notes that have not been said yet."""
-        for each in self.unsaid():
-            note(each)
+        for text, said in self._said.items():
+            if not said:
+                self._said[text] = True
+                note(text)
 
 
 def sniff(lines: Iterable[Line]) -> tuple[str, Iterator[Line]]:
