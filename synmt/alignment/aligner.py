@@ -107,7 +107,8 @@ class Aligner(Protocol):
     uses(given), a class method: the names of the options that it uses besides its own, such as `guide`, `resume`, and
     options of training, of the network and of links (OF_LINKS and larger sets), depending on the options given. Without
     it, an aligner uses OF_WEIGHTS.
-    parts: other aligners, whose options it shares. guide: the aligner that supplies links to learn from, by default.
+    parts: other aligners, whose options it shares. subfolders: one of them exists once a fit has begun.
+    guide: the aligner that supplies links to learn from, by default.
     presets: the values of --preset, the default first. several: whether several processes can fit it together.
     cites: its papers, as in synmt.citations; by default, the papers of its parts.
     cost(settings, pairs, cells), a class method: a line about the time that fitting takes; cells: Σ J × I.
@@ -179,6 +180,11 @@ def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:
     with random_numbers_kept():
         opened: Aligner = ALIGNERS[name].open(folder, device)
     return opened
+
+
+def is_begun(folder: Path, kind: Any) -> bool:
+    """Return whether a fit of an aligner or aligner class has begun to fill a folder."""
+    return any((folder / name).exists() for name in (CONFIG_FILE, *getattr(kind, "subfolders", ())))
 
 
 def name_of(aligner: Any) -> str:

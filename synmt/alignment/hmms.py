@@ -18,6 +18,7 @@ from synmt.alignment.aligner import (
     Needs,
     Settings,
     check_fitted,
+    is_begun,
     read_saved,
     write_saved,
 )
@@ -49,6 +50,7 @@ class Hmms:
     both: tuple[Hmm, NeuralHmm] | None = field(default=None, repr=False, compare=False)
     heuristic: ClassVar[Heuristic] = "mean"
     parts: ClassVar[tuple[str, ...]] = (HMM, NEURAL)
+    subfolders: ClassVar[tuple[str, ...]] = parts
 
     @classmethod
     def uses(cls, given: Settings) -> frozenset[str]:
@@ -61,8 +63,7 @@ class Hmms:
 
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:
         """Fit both. Parts that an earlier run has finished are reused."""
-        begun = any((how.out / name).exists() for name in (CONFIG_FILE, HMM, NEURAL))
-        check_new(how.out, how.resume, begun)
+        check_new(how.out, how.resume, is_begun(how.out, self))
         with locked(how.out):
             (hmm, neural), (own, others) = _both(how.settings), _split(how.settings)
             of_hmm, of_neural = (

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.aligner import Aligner, FitBitext, FittedText, Fitting, Needs, new_aligner
+from synmt.alignment.aligner import Aligner, FitBitext, FittedText, Fitting, Needs, is_begun, new_aligner
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.derived import TREES, Lexicon
 from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning
@@ -18,7 +18,6 @@ from synmt.alignment.pairs import are_parallel, check_links, note_bases, pair_li
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair
 from synmt.data.words import Sides, note_doubts, sides_of, words_of
-from synmt.model.files import CONFIG_FILE
 from synmt.streams import (
     BadInput,
     BadLines,
@@ -138,9 +137,9 @@ def fitted(
 
     notes: doubts, also about the fit; say: note how long the fit takes. Raises BadInput.
     """
-    if fit.out and (fit.out / CONFIG_FILE).exists() and not fit.resume:  # before parsing, which may take hours
-        raise BadInput("already has a model; to continue its training run, add --resume", str(fit.out))
     aligner, kind = new_aligner(fit.method, fit.settings), ALIGNERS[fit.method]
+    if fit.out and not fit.resume and is_begun(fit.out, kind):  # before parsing, which may take hours
+        raise BadInput("already has a model; to continue its training run, add --resume", str(fit.out))
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not getattr(kind, "several", False):
         joined = " or ".join(name for name in ALIGNERS if getattr(ALIGNERS[name], "several", False))
         raise WrongUsage(f"{fit.method} cannot be fitted by several processes: use --method {joined}")

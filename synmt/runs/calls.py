@@ -13,7 +13,6 @@ import orjson
 
 from synmt.api.given import RuntimeConfig
 from synmt.data.records import columns_of_pairs, source_form
-from synmt.model.files import CONFIG_FILE
 from synmt.options import Known, keywords_of, known_in
 from synmt.streams import BadInput, BadLines, counted, read_lines, write_lines
 from synmt.text.links import write_links
@@ -111,6 +110,8 @@ def align(
     **rest: Any,
 ) -> None:
     """Write the links of each pair as JSON lines with their scores. certain: set every score to 1."""
+    from synmt.alignment import ALIGNERS, DEFAULT
+    from synmt.alignment.aligner import is_begun
     from synmt.api.alignment import WordLinks, align
 
     def written(pair: WordLinks) -> str:
@@ -120,7 +121,7 @@ def align(
     if links_from:
         write_lines(map(written, align(Path(pairs), links_from=links_from, **rest)))
     else:
-        resume = Path(out, CONFIG_FILE).exists()
+        resume = is_begun(Path(out), ALIGNERS[method or DEFAULT])
         write_lines(map(written, align(Path(pairs), method, out=out, resume=resume, **rest)))
 
 

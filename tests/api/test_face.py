@@ -138,7 +138,7 @@ def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
 
 def test_bad_input_is_explained_with_keywords(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(synmt.BadInput, match="already has a model; to continue its training run, add resume$"):
+    with pytest.raises(synmt.BadInput, match=r"to continue its training run, add resume$"):
         synmt.train([("a", "b")] * 9, out=tmp_path)
 
 

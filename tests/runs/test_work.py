@@ -1,4 +1,4 @@
-"""How a run prepares its data."""
+"""How a run prepares its data, and how it resumes the fit of an aligner."""
 
 import os
 from itertools import product
@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from synmt.alignment import ALIGNERS
+from synmt.runs.calls import call
 from synmt.runs.file import Pair, RunFile
 from synmt.runs.systems import (
     Plan,
@@ -97,3 +99,19 @@ def test_no_two_outputs_share_a_path() -> None:
     folders = {str(parent) for each in every for parent in Path(each).parents}
     models = {str(model_of(place, Training(*key, {}))) for key in product(NAMES, (1, 11), (None, 1, 11))}
     assert not folders & (set(every) - models)
+
+
+@pytest.mark.parametrize("method", ["hmms", "naive-att"])
+def test_a_fit_that_has_finished_its_parts_is_resumed(
+    method: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pairs").write_text("das Haus\tthe house\nein Haus\ta house\n" * 4)
+    given = {
+        "pairs": str(tmp_path / "pairs"), "out": str(tmp_path / "model"), "method": method, "epochs": 1, "width": 16,
+    }  # fmt: skip
+    call("align", given)
+    expected = capfd.readouterr().out
+    (tmp_path / "model" / "config.json").unlink()
+    assert {path.name for path in (tmp_path / "model").iterdir()} >= set(ALIGNERS[method].subfolders[-2:])
+    call("align", given)
+    assert capfd.readouterr().out == expected and len(expected.splitlines()) == 8

@@ -16,11 +16,12 @@ from torch import nn
 from tqdm import tqdm
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.aligner import FitBitext, Fitting, inputs_of, name_of, new_aligner, options_of
+from synmt.alignment.aligner import FitBitext, Fitting, inputs_of, is_begun, name_of, new_aligner, options_of
 from synmt.alignment.corpus import links_of_subwords
 from synmt.alignment.extraction import Extraction, extract
+from synmt.alignment.translation import DIRECTIONS, GUIDE_FOLDER
 from synmt.alignment.translation.forced import Forced
-from synmt.alignment.translation.models import DIRECTIONS, Models, agreeing_layers, part_folder
+from synmt.alignment.translation.models import Models, agreeing_layers, part_folder
 from synmt.data.bitext import Bitext
 from synmt.data.corpus import Corpus
 from synmt.data.preparation import Example, build_vocabulary, encode_corpus, training_examples
@@ -98,11 +99,11 @@ class FitModels:
         name, how = self.idea.guide, self.how
         if self.models and read_config(self.models).get("aligner") == name:
             return ALIGNERS[name].open(self.models, how.device), self.models
-        path = how.out / "guide"
+        path = how.out / GUIDE_FOLDER
         own = {f"{name_of(self.idea)}-{each}".replace("-", "_") for each in options_of(self.idea)}
         settings = {each: value for each, value in how.settings.items() if each not in own}
-        resume = path.exists() and how.resume
         teacher: Any = new_aligner(name, settings)
+        resume = is_begun(path, teacher)
         return teacher.fit(
             replace(self.bitext, guide=None), replace(how, settings=settings, out=path, resume=resume)
         ), path

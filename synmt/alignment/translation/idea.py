@@ -24,12 +24,14 @@ from synmt.alignment.aligner import (
     Settings,
     check_fitted,
     copy_saved,
+    is_begun,
     made_of,
     name_of,
     write_saved,
 )
 from synmt.alignment.config import OF_WEIGHTS, Heuristic, LinksBy
 from synmt.alignment.presets import TRANSLATION as PRESETS
+from synmt.alignment.translation import DIRECTIONS, GUIDE_FOLDER
 from synmt.alignment.translation.forced import Forced
 from synmt.data.records import SentencePair
 from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked, naming, read_config
@@ -47,8 +49,6 @@ if TYPE_CHECKING:
     from synmt.alignment.translation.models import Models
 
 
-DIRECTIONS = ("forward", "backward")
-GUIDE_FOLDER = "guide"
 UNVALIDATED = "patience", "select", "validation-beam", "prefixes", "prefix-tokens"
 OF_TRAINING = training_options(*UNVALIDATED, "subword-dropout")
 OF_PARTS = training_options(
@@ -71,6 +71,7 @@ class LinkIdea:
     heuristic: ClassVar[Heuristic] = "grow-diag-lilt"
     presets: ClassVar[Mapping[str, Preset]] = PRESETS
     guide: ClassVar[str] = ""
+    subfolders: ClassVar[tuple[str, ...]] = (GUIDE_FOLDER, *DIRECTIONS)
     trains_model: ClassVar[bool] = False
     ties_subwords: ClassVar[bool] = False
 
@@ -139,8 +140,7 @@ class LinkIdea:
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:
         from synmt.alignment.translation.fitting import FitModels
 
-        begun = any((how.out / name).exists() for name in (CONFIG_FILE, GUIDE_FOLDER, *DIRECTIONS))
-        check_new(how.out, how.resume, begun)
+        check_new(how.out, how.resume, is_begun(how.out, self))
         with locked(how.out):
             if (how.out / CONFIG_FILE).exists():
                 check_fitted(how.out, self, bitext)

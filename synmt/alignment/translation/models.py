@@ -18,6 +18,7 @@ from torch import nn
 
 from synmt.alignment.aligner import FittedText
 from synmt.alignment.extraction import SoftLinks, directions
+from synmt.alignment.translation import DIRECTIONS
 from synmt.alignment.translation.forced import Forced
 from synmt.data.batches import Sources, in_batches
 from synmt.data.bitext import Bitext
@@ -35,7 +36,6 @@ from synmt.text.links import Link
 if TYPE_CHECKING:
     from synmt.alignment.translation.idea import LinkIdea
 
-DIRECTIONS = ("forward", "backward")
 BATCH_TOKENS = 4096
 SAMPLE = 1000  # pairs, the size of the paper's validation sets
 
