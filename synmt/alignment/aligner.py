@@ -96,7 +96,7 @@ class Fitting:
     out: Path
     resume: bool
     device: str
-    notes: Notes = field(default_factory=lambda: Notes())
+    notes: Notes = field(default_factory=Notes)
 
 
 class Aligner(Protocol):

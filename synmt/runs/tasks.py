@@ -30,7 +30,7 @@ from synmt.streams import BadInput
 from synmt.streams.process import Interruption
 
 COMMAND = [sys.executable, "-m", "synmt.cli.child"]
-NOTE = "note: "  # precedes, in the log of a process, what the run repeats on stderr
+NOTE = "note: "  # marks the lines in the log of a process that the run repeats on stderr
 POLL = 0.1  # seconds between two attempts to lock a file
 REMEDY = "name another --out, or remove it"
 Of = Mapping[str, str]  # inputs by name: options as text, files as checksums

@@ -108,23 +108,26 @@ def test_batches_from_disk_equal_those_from_memory(
     assert list(words) == list(in_memory.shuffled_batches(7, 1, 0, "source-words"))
 
 
-def test_training_on_prepared_data_equals_training_on_text(tmp_path: Path, noted: Noted) -> None:
+def test_training_on_prepared_data_equals_training_on_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], noted: Noted
+) -> None:
     """This holds when the columns are made, reused or used by a resumed run, also alongside runs with other seeds."""
     data, kept = write_corpus(tmp_path), tmp_path / "kept"
     lines = Path(str(data.target)).read_text().splitlines()
     Path(str(data.target)).write_text("\n".join(["", *lines[1:]]) + "\n")
     config = replace(SHORT, validate_every=3, epochs=1)
     text = run(tmp_path / "text", data, config=config)
-    said = noted()
+    notes, said = noted(), sorted(capsys.readouterr().err.splitlines())
     made = run(tmp_path / "made", data, config=config, prepared=kept)
-    assert noted() == said
+    of_text = capsys.readouterr().err.replace(str(tmp_path / "made"), str(tmp_path / "text"))
+    assert noted() == notes and sorted(of_text.splitlines()) == said
     files = {path: path.stat().st_mtime_ns for path in kept.glob("*/*")}
     other = run(tmp_path / "other", data, config=replace(config, seed=2), prepared=kept)
     assert other.training["data"] == text.training["data"] == made.training["data"]
     run(tmp_path / "again", data, config=replace(config, updates=3), prepared=kept)
     noted()
     again = run(tmp_path / "again", data, config=config, prepared=kept, resume=True)
-    assert "left out" in said and noted() == said
+    assert "left out" in notes and noted() == notes
     assert files == {path: path.stat().st_mtime_ns for path in kept.glob("*/*")}
     for folder in (made, again):
         assert_same_tensors(text.parameters, folder.parameters)
