@@ -199,11 +199,9 @@ def options_of(aligner: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def new_folder(aligner: Aligner, how: Fitting) -> Iterator[Path]:
+def new_folder(how: Fitting) -> Iterator[Path]:
     """Create and lock the folder of an aligner that cannot be resumed. Raises BadInput."""
-    if (how.out / CONFIG_FILE).exists() or how.resume:
-        raise BadInput(f"{name_of(aligner)} cannot resume: name a folder without a model", str(how.out))
-    check_new(how.out, resume=False)
+    check_new(how.out)
     with locked(how.out):
         how.notes.say()
         yield how.out
@@ -249,6 +247,6 @@ def read_saved(folder: Path, kind: type[Aligner]) -> dict[str, Any]:
 
 def copy_saved(folder: Path, to: Path) -> None:
     """Copy a saved aligner to a new folder, without the files for resuming its training. Raises BadInput."""
-    check_new(to, resume=False)
+    check_new(to)
     with locked(to), naming(to):
         shutil.copytree(folder, to, ignore=shutil.ignore_patterns("checkpoint", "log.tsv"), dirs_exist_ok=True)

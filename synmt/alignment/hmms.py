@@ -79,7 +79,7 @@ class Hmms:
 
     def save(self, folder: Path) -> None:
         assert self.both
-        check_new(folder, resume=False)
+        check_new(folder)
         with locked(folder):
             self.both[0].save(folder / HMM)
             self.both[1].save(folder / NEURAL)

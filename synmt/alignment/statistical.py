@@ -107,7 +107,7 @@ class Eflomal:
 
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:
         eflomal = library(EFLOMAL, EFLOMAL)
-        with new_folder(self, how) as folder, quiet(EFLOMAL):
+        with new_folder(how) as folder, quiet(EFLOMAL):
             sources, targets = lines_of(bitext.pairs)
             texts = list(zip(sources, targets, strict=True))
             forward, backward = _run(texts)
@@ -190,7 +190,7 @@ class SystranAlign:
 
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:
         package = library(SYSTRAN, "systran-align")
-        with new_folder(self, how) as folder, quiet(SYSTRAN):
+        with new_folder(how) as folder, quiet(SYSTRAN):
             file = folder / "bitext"
             lines = (f"{source} ||| {target}\n" for source, target in zip(*lines_of(bitext.pairs), strict=True))
             file.write_text("".join(lines), encoding="utf-8")

@@ -11,13 +11,15 @@ from tempfile import TemporaryDirectory
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import Aligner, FitBitext, FittedText, Fitting, Needs, is_begun, new_aligner
+from synmt.alignment.choice import used_by
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.derived import TREES, Lexicon
 from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning
 from synmt.alignment.pairs import are_parallel, check_links, note_bases, pair_lines, read_pairs, with_known_links
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair
-from synmt.data.words import Sides, note_doubts, sides_of, words_of
+from synmt.data.words import Sides, note_doubts, say_doubts, sides_of, words_of
+from synmt.model.files import check_new
 from synmt.streams import (
     BadInput,
     BadLines,
@@ -67,11 +69,9 @@ def align_stream(
     pairs = with_known_links(pairs, links) if links else pairs
     with processes(config.jobs, aligning(aligner, config), _open_aligning, given, config) as run:
         _write(run, pairs, config, lexicon)
-    bad.report()
     notes = Notes()
-    note_doubts(notes, *sides)
     note_bases(notes, links)
-    notes.say()
+    say_doubts(bad, notes, *sides)
 
 
 def sides_for(aligner: Aligner | KnownLinks, text: TextConfig) -> Sides:
@@ -138,8 +138,9 @@ def fitted(
     notes: doubts, also about the fit; say: note how long the fit takes. Raises BadInput.
     """
     aligner, kind = new_aligner(fit.method, fit.settings), ALIGNERS[fit.method]
-    if fit.out and not fit.resume and is_begun(fit.out, kind):  # before parsing, which may take hours
-        raise BadInput("already has a model; to continue its training run, add --resume", str(fit.out))
+    if fit.out:  # before parsing, which may take hours
+        resume = fit.resume if "resume" in used_by(fit.method, fit.settings) else None
+        check_new(fit.out, resume, is_begun(fit.out, kind))
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not getattr(kind, "several", False):
         joined = " or ".join(name for name in ALIGNERS if getattr(ALIGNERS[name], "several", False))
         raise WrongUsage(f"{fit.method} cannot be fitted by several processes: use --method {joined}")

@@ -15,7 +15,7 @@ from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.alignment.stream import WINDOW, fitted, needed, sides_for
 from synmt.api.given import Pair, as_given, config_of_all, lines_of_pairs, not_given, takes
 from synmt.data.records import SentencePair
-from synmt.data.words import SideWords, note_doubts
+from synmt.data.words import SideWords, say_doubts
 from synmt.options import Scope, check_used, settings_of
 from synmt.streams import BadLines, Notes, OnError, WrongUsage, shown, windows
 from synmt.text.links import Link, write_links
@@ -182,9 +182,7 @@ def _links(
                 yield WordLinks(pair.source.tokens, pair.target.tokens, links.links, links.confidence)
             else:
                 yield WordLinks(pair.source.tokens, pair.target.tokens, {}, 0.0)
-    bad.report()
-    note_doubts(notes, *sides)
-    notes.say()
+    say_doubts(bad, notes, *sides)
 
 
 def _closing(stack: ExitStack, found: Iterator[WordLinks]) -> Iterator[WordLinks]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import torch
 
 from synmt.api.given import Pair, Sentence, as_given, config_of_all, lines_of, lines_of_pairs, takes
-from synmt.data.words import note_doubts
+from synmt.data.words import say_doubts
 from synmt.device import Precision, local_device
 from synmt.inspection import Picture, PictureConfig
 from synmt.model.config import ModelConfig
@@ -184,10 +184,7 @@ class Model:
         lines = lines_of_pairs(pairs, "pairs")
         for window in windows(forced_pairs(translator, model, sides, lines, config, bad, Latest()), WINDOW):
             yield from forced_targets(translator, model, window, config)
-        notes = Notes()
-        bad.report()
-        note_doubts(notes, *sides)
-        notes.say()
+        say_doubts(bad, Notes(), *sides)
 
 
 def _translations(
@@ -198,7 +195,4 @@ def _translations(
     sentences = source_sentences(translator, words, lines, config, bad, Latest())
     with processes(config.jobs, translator.translate_batch, open_batches, *opened) as run:
         yield from translator.translate(sentences, run)
-    notes = Notes()
-    bad.report()
-    note_doubts(notes, words)
-    notes.say()
+    say_doubts(bad, Notes(), words)

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from synmt.ideas.source import lacking
 from synmt.model.config import ModelConfig
-from synmt.streams import BadInput, Notes
+from synmt.streams import BadInput, BadLines, Notes
 from synmt.text.tokenization import TokenizerName, Words, WordsName
 from synmt.trees.record import ParseRecord
 
@@ -158,6 +158,13 @@ def note_doubts(notes: Notes, *sides: SideWords) -> None:
     for side in sides:
         for doubt in side.doubts():
             notes.add(doubt)
+
+
+def say_doubts(bad: BadLines, notes: Notes, *sides: SideWords) -> None:
+    """Warn of the lines left empty and of all doubts, at the end of a stream."""
+    bad.report()
+    note_doubts(notes, *sides)
+    notes.say()
 
 
 def sides_of(

@@ -28,7 +28,7 @@ def average(models: Sequence[Path], out: Path, notes: Notes) -> None:
 
     Raises BadInput for models with different configs or vocabularies; adds a note if they started differently.
     """
-    check_new(out, resume=False)
+    check_new(out)
     folders = [ModelFolder.open(path, ModelConfig) for path in models]
     first = folders[0]
     for other in folders[1:]:

@@ -42,16 +42,17 @@ def read_config(folder: Path) -> dict[str, Any]:
         return fields
 
 
-def check_new(folder: Path, resume: bool, begun: bool | None = None) -> None:
+def check_new(folder: Path, resume: bool | None = None, begun: bool | None = None) -> None:
     """Make a writable folder. Raises BadInput if it has a model or, with `resume`, has none.
 
-    begun: whether it has a model, if a config alone does not show it.
+    resume: whether to continue the folder's training run, None if that is impossible; begun: whether it has a model, if
+    a config alone does not show it.
     """
-    if resume != ((folder / CONFIG_FILE).exists() if begun is None else begun):
-        raise BadInput(
-            "has no run to resume" if resume else "already has a model; to continue its training run, add --resume",
-            str(folder),
-        )
+    if bool(resume) != ((folder / CONFIG_FILE).exists() if begun is None else begun):
+        if resume:
+            raise BadInput("has no run to resume", str(folder))
+        advice = "name a new folder" if resume is None else "to continue its training run, add --resume"
+        raise BadInput(f"already has a model; {advice}", str(folder))
     try:
         str(folder).encode()
     except UnicodeEncodeError:

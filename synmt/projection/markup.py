@@ -20,7 +20,7 @@ from itertools import accumulate, chain, compress, pairwise
 from math import inf
 
 from synmt.data.records import SentencePair
-from synmt.data.words import Sides, note_doubts
+from synmt.data.words import Sides, say_doubts
 from synmt.projection.config import MarkupConfig, ProjectionConfig
 from synmt.projection.stream import FIRST_WINDOW, WINDOW, Linker, sides_of_links
 from synmt.projection.votes import read_scored_links
@@ -107,11 +107,9 @@ def markup_stream(
             output.write(line)
             if latest.pauses():
                 output.flush()
-    bad.report()
     if not linker or not linker.languages:
         note_tokenizers(notes, config.tokenizer or "moses", {side.side: side.language for side in sides})
-    note_doubts(notes, *sides)
-    notes.say()
+    say_doubts(bad, notes, *sides)
 
 
 class Carrier:

@@ -17,7 +17,7 @@ import torch
 from synmt.data.batches import in_batches
 from synmt.data.corpus import Corpus
 from synmt.data.records import columns_of_pairs, source_records, target_form, target_records
-from synmt.data.words import Sides, note_doubts
+from synmt.data.words import Sides, say_doubts
 from synmt.device import autocast, local_device
 from synmt.ideas.target.arcs.search import ArcOutput
 from synmt.model.config import ModelConfig
@@ -100,10 +100,7 @@ def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, dev
                 output.write(_line(forced, bool(folder.config.target.spelling.trees), config))
             if latest.pauses():
                 output.flush()
-    bad.report()
-    notes = Notes()
-    note_doubts(notes, *sides)
-    notes.say()
+    say_doubts(bad, Notes(), *sides)
     if unknown:
         note(f"{counted(unknown, 'subword')} not in the vocabulary, scored as the unknown token")
 

@@ -7,7 +7,7 @@ from typing import Protocol
 import orjson
 
 from synmt.data.records import source_records
-from synmt.data.words import Sides, SideWords, note_doubts, sides_of, sides_of_model
+from synmt.data.words import Sides, SideWords, say_doubts, sides_of, sides_of_model
 from synmt.device import local_device
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
@@ -62,10 +62,7 @@ def translate_stream(
             output.write(line)
             if latest.pauses():
                 output.flush()
-    bad.report()
-    notes = Notes()
-    note_doubts(notes, words)
-    notes.say()
+    say_doubts(bad, Notes(), words)
 
 
 def _open(models: tuple[Path, ...], search: SearchConfig, config: TranslateConfig, device: str) -> Translator:

@@ -29,7 +29,7 @@ class SamePlaces:
 
     def fit(self, bitext, how):
         made = replace(self, text=bitext.text)
-        with new_folder(self, how) as folder:
+        with new_folder(how) as folder:
             made.save(folder)
         return made
 

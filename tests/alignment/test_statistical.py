@@ -41,7 +41,7 @@ def test_links_are_found_and_stay_inside(name: str, tmp_path: Path) -> None:
             if number < len(LINKS):
                 right, found = right + len(links.keys() & LINKS[number]), found + len(links)
         assert right > 0.6 * sum(map(len, LINKS)) and right > 0.6 * found
-    with pytest.raises(BadInput, match="cannot resume"):
+    with pytest.raises(BadInput, match="already has a model; name a new folder"):
         fitted(name, PAIRS, tmp_path / "model", {})
 
 

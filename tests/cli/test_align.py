@@ -302,6 +302,21 @@ def test_wrong_requests_give_one_error(arguments: list[str], cause: str) -> None
         align(*arguments)
 
 
+@pytest.mark.parametrize("method", ALIGNERS)
+def test_a_folder_with_a_model_is_refused_before_reading(method: str, tmp_path: Path) -> None:
+    """--resume is suggested only to those who may use it."""
+    again = ("--fit", "--method", method, "--out", tmp_path)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(BadInput, match="already has a model; ") as refused:
+        align(*again, text="one column\n")
+    if "--resume" in str(refused.value):
+        with pytest.raises(BadInput, match="found 1 column"):
+            align(*again, "--resume", text="one column\n")
+    else:
+        with pytest.raises(WrongUsage, match=f"{method} does not use --resume"):
+            align(*again, "--resume")
+
+
 def test_trees_add_links_to_any_aligner(tmp_path: Path) -> None:
     tmp_path.joinpath("links").write_text("0-0\n\n\n")
     links_from: list[str | Path] = ["--links-from", tmp_path / "links", "--tokenizer", "none"]

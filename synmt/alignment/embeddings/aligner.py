@@ -74,7 +74,7 @@ class Embeddings:
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:
         """Save the options; nothing is fitted."""
         made = replace(self, text=bitext.text)._opened(how.device)
-        with new_folder(self, how) as folder:
+        with new_folder(how) as folder:
             made.save(folder)
         return made
 

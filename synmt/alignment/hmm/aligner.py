@@ -92,7 +92,7 @@ class Hmm:
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:
         from synmt.alignment.hmm.fitted import FittedHmm
 
-        with new_folder(self, how) as folder:
+        with new_folder(how) as folder:
             fitted = FittedHmm.learn(self, bitext.pairs)
             made = replace(self, text=bitext.text, fitted=fitted)
             fitted.save(folder)

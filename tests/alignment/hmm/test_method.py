@@ -60,7 +60,7 @@ def test_the_same_pairs_give_the_same_files(folder: Path, tmp_path: Path) -> Non
 
 
 def test_unused_options_are_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="cannot resume"):
+    with pytest.raises(BadInput, match="already has a model; name a new folder"):
         fitted("hmm", PAIRS, folder, {})
     with pytest.raises(WrongUsage, match="null cannot be 1"):
         new_aligner("hmm", {"hmm_null": 1.0})
