@@ -56,7 +56,7 @@ def noted() -> Iterator[Noted]:
         warnings.simplefilter("always", Note)
 
         def texts() -> str:
-            own = [str(each.message) for each in found if issubclass(each.category, Note)]
+            own = [each.message.text for each in found if isinstance(each.message, Note)]
             found.clear()
             return "\n".join(own)
 

@@ -1,7 +1,7 @@
 """Converts arguments and notes of the Python functions: sentences to lines, keywords to configs."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import Parameter, signature
@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from synmt.options import MOST_JOBS, Known, Setting, check_settings, setting, settings_of
-from synmt.streams import BadInput, Line, OnError, WrongUsage, read_lines
+from synmt.streams import BadInput, Line, OnError, WrongUsage, in_keywords, read_lines
 from synmt.trees.record import ParseRecord, write_record
 
 T = TypeVar("T")
 Function = TypeVar("Function", bound=Callable[..., Any])
 Config = TypeVar("Config")
-OPTION = re.compile(r"--([a-z][a-z0-9-]*)")
 # A str is text or the JSON of a record, with or without a line end; a list of str is words.
 Sentence = str | ParseRecord | Sequence[str]
 Pair = tuple[Sentence, Sentence]
@@ -47,15 +46,10 @@ def takes(*settings: Setting) -> Callable[[Function], Function]:
     def declare(function: Function) -> Function:
         @wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
-            try:
+            with _errors_in_keywords():
                 RuntimeConfig(**{name: keywords[name] for name in OF_RUNTIME if name in keywords})
-                return function(*args, **keywords)
-            except ValueError as error:
-                if type(error) not in (ValueError, WrongUsage):
-                    raise
-                raise type(error)(_in_keywords(str(error))) from None
-            except BadInput as error:
-                raise BadInput(_in_keywords(error.cause), error.place) from None
+                result = function(*args, **keywords)
+            return _each(result) if isinstance(result, Iterator) else result
 
         shown = signature(function)
         own = [each for each in shown.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
@@ -76,9 +70,22 @@ def takes(*settings: Setting) -> Callable[[Function], Function]:
     return declare
 
 
-def _in_keywords(message: str) -> str:
-    """Return a message that names keywords instead of options."""
-    return OPTION.sub(lambda option: option[1].replace("-", "_"), message)
+@contextmanager
+def _errors_in_keywords() -> Iterator[None]:
+    """Let messages of errors name keywords instead of options."""
+    try:
+        yield
+    except ValueError as error:
+        if type(error) not in (ValueError, WrongUsage):
+            raise
+        raise type(error)(in_keywords(str(error))) from None
+    except BadInput as error:
+        raise BadInput(in_keywords(error.cause), error.place) from None
+
+
+def _each(results: Iterator[T]) -> Iterator[T]:
+    with _errors_in_keywords():
+        yield from results
 
 
 def not_given(known: Mapping[str, Known]) -> list[Setting]:

@@ -122,8 +122,8 @@ def reported(name: str, work: Callable[[], int | None], mark: str = "") -> int:
     show = warnings.showwarning
 
     def show_note(message: Warning | str, category: type[Warning], *place: Any, **others: Any) -> None:
-        if issubclass(category, Note):
-            print(f"{name}: {mark}{message}", file=sys.stderr, flush=True)
+        if isinstance(message, Note):
+            print(f"{name}: {mark}{message.text}", file=sys.stderr, flush=True)
         else:
             show(message, category, *place, **others)
 

@@ -6,6 +6,7 @@ errors name file, line and cause. Only a line feed ends a line: U+2028 and the l
 
 import errno
 import os
+import re
 import string
 import sys
 import warnings
@@ -24,6 +25,7 @@ OnError = Literal["fail", "blank"]
 STDOUT = 1  # a file descriptor
 LONGEST_NAME, LONGEST_CAUSE = 200, 500  # characters; they may come from strangers
 LONGEST_LINE = 2**28  # bytes; a few kB of a .gz file may unpack to a line of gigabytes
+OPTION = re.compile(r"(synmt [a-z-]+ )?--([a-z][a-z0-9-]*)")
 T = TypeVar("T")
 
 
@@ -119,8 +121,21 @@ class BadLines:
             note(f"{count} {lines} left empty")
 
 
+def in_keywords(message: str) -> str:
+    """Return a message for Python: with the keywords of options, except after a command."""
+    return OPTION.sub(lambda found: found[0] if found[1] else found[2].replace("-", "_"), message)
+
+
 class Note(UserWarning):
-    """A warning about usable but doubtful input. Commands print it on stderr."""
+    """A warning about usable but doubtful input. Commands print its `text` on stderr."""
+
+    @property
+    def text(self) -> str:
+        """The warning, naming options."""
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        return in_keywords(self.text)
 
 
 def note(text: str) -> None:

@@ -14,7 +14,6 @@ import pytest
 
 import synmt
 from synmt.alignment import choice
-from synmt.api.given import OPTION
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.config import scope_of as scope_of_metrics
 from synmt.metrics.significance import Comparison
@@ -22,6 +21,7 @@ from synmt.options import Known, Scope, Setting, known_in, refusal
 from synmt.parsers.config import ParserConfig
 from synmt.runs.file import RunFile
 from synmt.search.scores import ForcedTarget
+from synmt.streams import Note, in_keywords
 from synmt.training import presets, start
 from tests.api.stub import STUB, stub
 
@@ -129,17 +129,25 @@ def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
             with pytest.raises(TypeError, match=f"unknown setting '{keyword}'"):
                 function(**{keyword: value})
         elif cause:
-            said = OPTION.sub(lambda option: option[1].replace("-", "_"), cause)
-            with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+            with pytest.raises(ValueError, match=f"^{re.escape(in_keywords(cause))}$"):
                 function(**{keyword: value})
             refused += 1
     assert refused >= {"align": 70, "train": 30, "score": 4, "significance": 4, "parse": 2}[name]
 
 
-def test_bad_input_is_explained_with_keywords(tmp_path: Path) -> None:
+def test_messages_name_keywords(tmp_path: Path) -> None:
+    """At once, during iteration, and in warnings; options after a command stay."""
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(synmt.BadInput, match=r"to continue its training run, add resume$"):
         synmt.train([("a", "b")] * 9, out=tmp_path)
+    (tmp_path / "conllu").write_text("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
+    with pytest.raises(synmt.BadInput, match=r"convert it with synmt parse --input conllu$"):
+        synmt.train((tmp_path / "conllu", tmp_path / "conllu"), out=tmp_path / "new")
+    with pytest.warns(Note, match="was tokenized again; tokenizer none keeps its words"):
+        list(synmt.align([("Ein Haus .", "A house .")] * 9, "hmm", out=tmp_path / "aligner"))
+    found = synmt.Aligner.load(tmp_path / "aligner").align([("a " * 2001, "a")])
+    with pytest.raises(synmt.BadInput, match=r"2001 words, more than max_words 2000$"):
+        next(found)
 
 
 def test_a_result_fits_a_line() -> None:
