@@ -64,7 +64,7 @@ def shapes_in(path: Path) -> dict[str, list[int]]:
 
 
 def check_header(path: Path) -> None:
-    """Raise ValueError unless this is a regular file whose header is no longer than those of models and checkpoints."""
+    """Raise ValueError unless this is a regular file whose header is no longer than a model or checkpoint needs."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise ValueError("not a file")
     with path.open("rb") as stream:

@@ -83,7 +83,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """Targets in which the position of each word depends on that of the previous word.
+    """Targets in which the position of each word depends on the position of the previous word.
 
     words: probabilities of the target words; moves [B,J′,J]: p(j | j′), and start [B,J]: p(j) of the first word, both 0
     where j is padded.

@@ -61,10 +61,10 @@ def align(
 ) -> Iterator[WordLinks]:
     """Fit an aligner to (source, target) pairs, then yield the links of each pair in order, as `synmt align --fit`.
 
-    pairs: (source, target) pairs, or a file of `source TAB target` lines; method: by default that of `synmt align` or,
+    pairs: (source, target) pairs, or a file of `source TAB target` lines; method: by default as in `synmt align` or,
     with `resume`, of the folder; out: a new folder to save the aligner in; resume: continue the fit in `out`; guide: a
     file of links to learn from, for methods that can; links_from: files of links to combine instead of fitting an
-    aligner. settings: those of `Aligner.align`, and the other options of `synmt align --fit` that the method uses.
+    aligner. settings: as for `Aligner.align`, and the other options of `synmt align --fit` that the method uses.
     on_error: fail, or blank: a bad pair gets no links and is counted in a warning. Raises BadInput, TypeError and
     ValueError, also for a setting that has no effect.
     """

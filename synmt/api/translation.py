@@ -110,7 +110,7 @@ class Model:
     def log_probabilities(
         self, pairs: Iterable[Pair], *, on_error: OnError = "fail", **settings: Any
     ) -> Iterator[ForcedTarget]:
-        """Yield the log-probability of each target, given its source, in nats: `total()`, and that of each subword.
+        """Yield the log-probability of each target, given its source, in nats: `total()`, and one for each subword.
 
         As `translate`, with `sum_trees` but without the settings of search. Raises ValueError for several models.
         """

@@ -1,6 +1,6 @@
 """Patterns over several words of a tree: their language, and a search for matching words of a sentence.
 
-The language is a part of that of Grew (Guillaume 2021, "Graph Matching and Graph Rewriting: GREW tools for corpus
+The language is a part of Grew (Guillaume 2021, "Graph Matching and Graph Rewriting: GREW tools for corpus
 exploration, maintenance and conversion", EACL): clauses between semicolons, each about named nodes, and any number of
 blocks `without { … }`. Different nodes are different words.
 

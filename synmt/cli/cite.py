@@ -42,7 +42,7 @@ def names(separator: str, known: Callable[[], Iterable[str]]) -> Callable[..., l
 def command(model: Sequence[str], method: Sequence[str], parser: Sequence[str], metric: Sequence[str]) -> None:
     """Print BibTeX entries of synmt and of the papers behind what you use.
 
-    The names are those that `synmt train --model`, `align --method`, `parse --parser` and `score --metric` accept.
+    The names are the choices of `synmt train --model`, `align --method`, `parse --parser` and `score --metric`.
     """
     known = systems()
     sides = [known[name] for name in model]

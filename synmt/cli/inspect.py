@@ -35,7 +35,7 @@ sentence_number = click.option(
 
 
 def form(*names: str) -> Any:
-    """Make the option --format and those of PictureConfig."""
+    """Make the option --format and the options of PictureConfig."""
     chosen = click.option(
         "--format", "form", cls=SectionOption, type=click.Choice(names), default=names[0], help="Format of the output."
     )

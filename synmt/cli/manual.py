@@ -81,7 +81,7 @@ def page(context: click.Context) -> str:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 def main(folder: Path | None) -> None:
-    """Write the man pages of all commands into FOLDER, or where `man` finds those of this Python."""
+    """Write the man pages of all commands into FOLDER, or where `man` finds the pages of this Python."""
     folder = folder or Path(sys.prefix) / "share" / "man" / SECTION
     folder.mkdir(parents=True, exist_ok=True)
     for context in with_those_below(root()):

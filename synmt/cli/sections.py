@@ -231,8 +231,8 @@ def given_in(context: click.Context) -> dict[str, Any]:
 
 
 def check_given(scope: Scope) -> None:
-    """Raise WrongUsage for an option of the current command that has no effect in a scope, such as that of a model that
-    the command has opened."""
+    """Raise WrongUsage for an option of the current command that has no effect in a scope, such as the scope of a model
+    that the command has opened."""
     context = click.get_current_context()
     assert isinstance(context.command, SectionCommand)
     context.command.check(context, scope)
@@ -278,7 +278,7 @@ def options_of_ideas(ideas: Mapping[str, type], needs: tuple[str, ...] = ()) -> 
 
 
 def _all(options: Iterable[Decorator]) -> Decorator:
-    """Add the options in their order, before those that a command has already."""
+    """Add the options in their order, before the options that a command has already."""
     return lambda command: reduce(lambda done, option: option(done), reversed(list(options)), command)
 
 

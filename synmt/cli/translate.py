@@ -50,7 +50,7 @@ def command(
     writes arcs the tree.
 
     --score reads `source TAB target` lines and writes the log-probability of each target in nats; a model that writes
-    arcs adds those of the words and of the arcs, after tabs. In JSON, each token has its own.
+    arcs adds two more, of the words and of the arcs, after tabs. In JSON, each token has its own.
     """
     with usage():
         config, search = config_of(TranslateConfig, settings), config_of(SearchConfig, settings)

@@ -22,7 +22,7 @@ _RAW = re.compile(r"\w,\s|\w[.?!][\"'»”)]*$")
 @dataclass(slots=True)
 class Looks:
     """Counts over the first SAMPLE lines: of text (lines with tabs, lines that look tokenized, lines that look raw) and
-    of records (`others`: records whose words are not those of their text)."""
+    of records (`others`: records whose words differ from the words of their text)."""
 
     lines: int = 0
     tabs: int = 0
@@ -57,7 +57,7 @@ class Looks:
                 training = f"but only {learned.share:.1%} of the training sentences"
             else:
                 training = "but the tokenizer of the training data is unknown"
-            yield f"{text} is tokenized by {made_by}, {training}; give parse records like those of training"
+            yield f"{text} is tokenized by {made_by}, {training}; give parse records as in training"
         if made_by != "none" and self.tokenized and self.raw <= FEW * self.tokenized:
             yield (
                 f"{text} looks tokenized in {self.tokenized} of its first {self.lines} lines, and was tokenized again;"
@@ -104,7 +104,7 @@ class SideWords:
         return "benepar+udpipe" if name == "benepar" and self.words.tokenizer == "udpipe" else name
 
     def check(self, record: ParseRecord) -> ParseRecord:
-        """Return the record, after checking whether its words are like those of training.
+        """Return the record, after checking whether its words are made as in training.
 
         spaCy takes seconds to open, so it does not check a record that looks like one with its words.
         """
@@ -184,7 +184,7 @@ def sides_of_model(model: ModelConfig) -> Sides:
 
 
 def words_of(records: Iterable[ParseRecord], language: str, tokenizer: TokenizerName) -> Words:
-    """Return which tokenizer split the records' text into their words: this tokenizer, or that of a parser.
+    """Return which tokenizer split the records' text into their words: this tokenizer, or a parser.
 
     If several give all words, return the one that such records usually come from; if none does, the best one.
     """

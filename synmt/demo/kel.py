@@ -57,7 +57,7 @@ def say(derivation: Derivation) -> Sentence:
 
 
 def noun_class(nominal: Nominal) -> int:
-    """Return the class of a nominal, for agreement; two joined nouns have that of the nearer one."""
+    """Return the class of a nominal, for agreement; two joined nouns have the class of the nearer one."""
     match nominal:
         case Common():
             return CLASSES[nominal.noun.kel[-1]]

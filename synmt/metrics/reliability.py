@@ -57,7 +57,7 @@ class Reliability:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Scored, Links]]) -> "Reliability":
-        """Compare links with those of a reference. Raises ValueError if there are no links."""
+        """Compare links with a reference. Raises ValueError if there are no links."""
         found = [(score, link in gold.possible) for item, gold in pairs for link, score in item.links.items()]
         if not found:
             raise ValueError("no links with scores")

@@ -97,7 +97,7 @@ def report_sentences(sentences: Iterable[SystemScores], form: str) -> Iterator[s
 
 
 def score_by_length(given: Input, buckets: LengthBuckets) -> list[Bucket]:
-    """Return the scores of each bucket, then those of all sentences, in constant memory.
+    """Return the scores of each bucket, then the scores of all sentences, in constant memory.
 
     Raises ValueError if there are no rows.
     """

@@ -4,8 +4,8 @@ sacreBLEU: Post, "A call for clarity in reporting BLEU scores" (WMT 2018). BLEU 
 chrF+ and chrF++ are Popović (WMT 2015, 2017); TER, an error rate, is Snover et al. (AMTA 2006).
 
 RIBES measures how well a translation preserves the word order of the reference: Isozaki, Hirao, Duh, Sudoh & Tsukada
-(2010), "Automatic Evaluation of Translation Quality for Distant Language Pairs", EMNLP; our numbers equal those of
-their RIBES.py 1.03.1. For a hypothesis of c words, n of which have a place among the r words of the reference,
+(2010), "Automatic Evaluation of Translation Quality for Distant Language Pairs", EMNLP; our numbers agree
+with their RIBES.py 1.03.1. For a hypothesis of c words, n of which have a place among the r words of the reference,
 
     RIBES = (τ + 1)/2 · (n/c)^α · min(1, exp(1 − r/c))^β
 

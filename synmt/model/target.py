@@ -71,7 +71,7 @@ class TargetSide:
         return type(self.spelling) is Spelling
 
     def needs(self, training: bool) -> frozenset[str]:
-        """Return the fields of a target record that the ideas read; those of the spelling are required."""
+        """Return the fields of a target record that the ideas read; the fields of the spelling are required."""
         return self.spelling.needs.union(*(idea.needs(training) for idea in self.ideas.values()))
 
     def owners(self, config: TransformerConfig) -> dict[tuple[int, int], str]:

@@ -214,7 +214,7 @@ def _cause(error: Exception) -> str:
 class CharacterModel(nn.Module):
     """A model over a character LSTM, built from benepar's layers; see `synmt.parsers.benepar_parser.ChartModel`.
 
-    Its parameters have the same names as those of benepar's `ChartParser` with `use_chars_lstm`. We avoid that class
+    Its parameters have the same names as in benepar's `ChartParser` with `use_chars_lstm`. We avoid that class
     because its module imports transformers, which takes a second and is only needed for other encoders.
     config: benepar's vocabularies and hyperparameters.
     """

@@ -85,7 +85,7 @@ def device_of(model: ChartModel) -> torch.device:
 
 class WordVectors(NamedTuple):
     """The character LSTM's vectors of words: rows of `vectors`, [2 + number of words, d / 2], by word. The first two
-    rows are those of sentence start and stop."""
+    rows belong to sentence start and stop."""
 
     rows: dict[str, int]
     vectors: Tensor

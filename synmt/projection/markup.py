@@ -244,7 +244,7 @@ class Claim:
         return cls(sorted(linked), [0, *accumulate(counts)])
 
     def best(self, free: Iterable[Span]) -> tuple[float, Span]:
-        """Return the largest sum in these parts of the target, and its words: of equals, those that end first, and the
+        """Return the largest sum in these parts of the target, and its words: of equals, the first one to end, and the
         shortest. If no word there is linked, return minus infinity and NOWHERE."""
         best = -inf, NOWHERE
         for begin, end in free:

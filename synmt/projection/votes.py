@@ -40,7 +40,7 @@ TOGETHER = 0.5  # weight of an arc between words linked to the same source word
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A parsed sentence, and the links from its words to those of the target, with scores from 0 to 1."""
+    """A parsed sentence, and the links from its words to the target's words, with scores from 0 to 1."""
 
     record: ParseRecord
     links: Mapping[Link, float]

@@ -269,7 +269,7 @@ def _reads_trees(method: str, keywords: Options) -> bool:
 
 
 def _in_order(rows: Mapping[str, Row]) -> list[str]:
-    """Return the aligners, each after those that it learns from. Raises BadInput for a cycle."""
+    """Return the aligners, each after the aligners that it learns from. Raises BadInput for a cycle."""
     found: list[str] = []
 
     def visit(name: str, path: tuple[str, ...] = ()) -> None:

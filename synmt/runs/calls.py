@@ -139,8 +139,8 @@ def bitext(
     letters: int | None = None,
     side: int | None = None,
 ) -> None:
-    """Write the bitext for aligners as `source TAB target`, in lower case: the training pairs, except those that share
-    a sentence with a test, then the pairs of the tests.
+    """Write the bitext for aligners as `source TAB target`, in lower case: the training pairs, without pairs that
+    share a sentence with a test, then the pairs of the tests.
 
     train: files of raw text, tokenized by Moses; lines: number of training pairs to use, None for all; tests: files of
     tokens; letters: length to which words are truncated, None for no limit; side: write only the words of this side,

@@ -44,9 +44,9 @@ class Run:
     ) -> Self:
         """Read a run file, and check everything that can be checked before any work. Raises BadInput.
 
-        folder: of all output; data: folder of the data files, by default that of the run file; jobs: number of parallel
-        tasks, and of parsing processes; against: the system at the top of the table, without those above it in the
-        file.
+        folder: of all output; data: folder of the data files, by default the folder of the run file; jobs: number of
+        parallel tasks, and of parsing processes; against: the system at the top of the table, without systems above it
+        in the file.
         """
         file, folder = Path(file), Path(folder)
         try:

@@ -373,8 +373,8 @@ def do_all(place: Workplace, tasks: Sequence[Task], jobs: int) -> None:
 def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
     """Do tasks, up to `jobs` at a time, and report each one. A task waits for the tasks that it needs.
 
-    Of those that are ready, the deepest goes first, so that a model translates before the next one trains; otherwise
-    the order is that of the list. Raises as `do_all`.
+    Of the tasks that are ready, the deepest goes first, so that a model translates before the next one trains;
+    otherwise they follow the list. Raises as `do_all`.
     """
     progress = {verb: Progress(total, jobs) for verb, total in Counter(task.verb for task in tasks).items()}
     order = TopologicalSorter({task: [each for each in task.needs if each in tasks] for task in tasks})

@@ -211,8 +211,8 @@ def write_markup(markup: Markup, text: str, words: Sequence[Span], places: Seque
     """Return another text with these elements inserted.
 
     words: the character span of each of its m words; places: the word span of each element, [first, end), 0 to m, with
-    first = end if it contains no words. The span of an element lies within that of its parent and does not overlap
-    those of its siblings.
+    first = end if it contains no words. The span of an element lies within the span of its parent and overlaps
+    none of its siblings.
 
     End tags precede the white space between two words, and start tags follow it. An element without words keeps the
     white space it had on either side, next to a word or another such element.

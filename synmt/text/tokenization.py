@@ -122,7 +122,7 @@ class TextConfig:
 class Words:
     """How a model's training data was tokenized.
 
-    share: the share of training sentences, 0 to 1, whose words are those that this tokenizer gives.
+    share: the share of training sentences, 0 to 1, whose words come from this tokenizer.
     """
 
     tokenizer: WordsName

@@ -141,7 +141,7 @@ def _join(device_name: str) -> Processes:
     with _joint_work():
         # Counts and votes are on the CPU, where exchanging them does not wait for the GPU.
         dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", timeout=LONGEST_WAIT)
-    # The last reference to the group must not be that of DistributedDataParallel, whose end may wait for itself.
+    # DistributedDataParallel must not hold the last reference to the group, since its end may wait for itself.
     atexit.register(id, dist.group.WORLD)
     return Processes(dist.get_rank(), size, device)
 

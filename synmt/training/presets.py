@@ -56,7 +56,7 @@ def model_and_training(preset: Preset, given: Mapping[str, Any]) -> tuple[ModelC
 
 
 def default_system(given: Mapping[str, Any], preset: Preset) -> str:
-    """Return the system to train if the settings do not name one: that of the preset, unless they name ideas."""
+    """Return the system to train if the settings do not name one: the system of the preset, unless they name ideas."""
     names_ideas = given.keys() & {"source_syntax", "target_syntax"}
     return PLAIN if names_ideas else preset.system or PLAIN
 

@@ -90,7 +90,7 @@ class Updater:
         """Make an update.
 
         Return, over all processes, the translation loss summed over target tokens, the number of these tokens, and the
-        norm of the gradient before clipping. The gradient is that of the total loss per target token.
+        norm of the gradient before clipping. It is the gradient of the total loss per target token.
         """
         self.model.train()
         self.optimizer.zero_grad()

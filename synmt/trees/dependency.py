@@ -34,7 +34,7 @@ def depths(heads: Sequence[int]) -> list[int]:
 
 
 def dependents(heads: Sequence[int]) -> list[list[int]]:
-    """Return the dependents of each word, from 1, in sentence order, [n+1]; those of 0 are the roots."""
+    """Return the dependents of each word, from 1, in sentence order, [n+1]; the dependents of 0 are the roots."""
     found: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     for word, head in enumerate(heads, 1):
         found[head].append(word)

@@ -5,7 +5,7 @@ A target string consists of subwords and arcs. The last subword of a word pushes
 b below it, LEFT-ARC:l attaches b to a and removes b; RIGHT-ARC:l attaches a to b and removes a (arc-standard, Nivre
 2004). One word is left at the end: the root.
 
-Positions are those of the decoder's input: 0 is the begin of sentence, and token k (from 1) is at position k.
+Positions count the decoder's input: 0 is the begin of sentence, and token k (from 1) is at position k.
 """
 
 from collections.abc import Iterator, Sequence

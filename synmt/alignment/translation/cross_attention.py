@@ -17,7 +17,7 @@ Their models end each source with a special token, whose column they remove; our
 `shift-att`: links from the attention of the step that reads a word.
 
 Chen, Liu, Chen, Jiang & Liu (2020), "Accurate Word Alignment Induction from Neural Machine Translation", EMNLP.
-The models are those of `naive-att`, but we read the next row, in which y_i is known:
+The models are trained as for `naive-att`, but we read the next row, in which y_i is known:
 
     W_ij = (1/H) Σ_h A^h_{i,j}       row i reads y_i
 

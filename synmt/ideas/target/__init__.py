@@ -119,7 +119,7 @@ class Spelling:
         return []
 
     def vocabulary(self, counts: Counter[str]) -> tuple[Counter[str], Counter[str]]:
-        """Return the entries that a vocabulary needs, with their counts in targets, and those that must come last."""
+        """Return the entries that a vocabulary needs, with their counts in targets, and entries that must come last."""
         return counts, Counter()
 
     def unread(self, vocabulary: Vocabulary) -> int:

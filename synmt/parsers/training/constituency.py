@@ -6,7 +6,8 @@ a dependency treebank, whose subtrees are the spans of a second task, which shar
 first.
 
 The loss is max-margin over trees, as in benepar: Stern, Andreas & Klein (2017), "A minimal span-based neural
-constituency parser". We do not differentiate the chart: the gradient of its maximum is that of the best tree's score.
+constituency parser". We do not differentiate the chart: the gradient of its maximum is the gradient
+of the best tree's score.
 """
 
 import random

@@ -77,7 +77,7 @@ def surest(records: Iterable[ParseRecord], most: int, least: float) -> list[Pars
 
 
 @click.command()
-@click.option("--most", default=3000, show_default=True, help="Sentences, at most: those of the highest confidence.")
+@click.option("--most", default=3000, show_default=True, help="At most this many sentences, the most confident.")
 @click.option("--min-confidence", default=0.5, show_default=True, help="Minimum mean confidence of a sentence.")
 @click.option("--output", type=click.Path(path_type=Path), required=True)
 @click.argument("paths", nargs=-1, required=True)

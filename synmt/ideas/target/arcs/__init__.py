@@ -40,7 +40,7 @@ class ArcSpelling(Spelling):
         return arc_labels(entries)
 
     def vocabulary(self, counts: Counter[str]) -> tuple[Counter[str], Counter[str]]:
-        """Return all entries, and the arcs of each relation in both directions, even those that did not occur."""
+        """Return all entries, and the arcs of each relation in both directions, even arcs that did not occur."""
         every = Counter(counts)
         every.update(dict.fromkeys(self.style.entries(arc_labels(counts)), 0))
         return every, Counter()

@@ -37,7 +37,7 @@ class Gcn(TargetIdea):
     layers: int = setting(2, "graph convolutions below the decoder's layers", 1, 100)
     labels: bool = setting(True, "biases of the arcs' labels")
     gates: bool = setting(True, "gates of the edges")
-    variant: Literal["paper", "reference"] = setting("paper", "the paper's formula, or that of its code")
+    variant: Literal["paper", "reference"] = setting("paper", "the formula of the paper, or of its code")
 
     runs = PREFIXES
     reads = GRAPH
