@@ -66,12 +66,10 @@ class Preset:
     """Settings by name that replace the defaults of configs.
 
     systems: further settings of a system in this preset, of any config or, as `pascal_heads`, its own.
-    system: the system to train if none is chosen, by default the plain Transformer.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     systems: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)

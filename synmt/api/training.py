@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from synmt.api.given import Pair, lines_of_pairs, not_given, takes
-from synmt.ideas import PLAIN
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.options import check_keywords, check_used
 from synmt.streams import Notes, OnError, WrongUsage
 from synmt.streams.process import random_numbers_kept
 from synmt.training.fit import Recipe
-from synmt.training.presets import DEFAULT, PRESETS, default_system, scope_of
+from synmt.training.presets import DEFAULT, scope_of
 from synmt.training.run import PairFiles, TrainingText
 from synmt.training.run import train as train_text
 from synmt.training.start import configs_of, known
@@ -56,9 +55,6 @@ def train(
     notes = Notes()
     if "preset" not in given:
         notes.add(f"--preset {DEFAULT}, which suits a CPU; --preset few-pairs suits fewer than 3,000 pairs")
-    system = default_system(given, PRESETS[given.get("preset", DEFAULT)])
-    if not start and "model" not in given and system != PLAIN:
-        notes.add(f"--model {system}, which suits text without trees; --model {PLAIN} is the plain Transformer")
     text = TrainingText(data, config, Recipe(training, given.get("codes"), start), jobs)
     folder = Path(prepared) if prepared else None
     with random_numbers_kept():

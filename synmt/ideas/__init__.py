@@ -10,7 +10,6 @@ from synmt.registry import Registry
 
 GROUP = "synmt.ideas"
 PLAIN = "sequence"  # the plain Transformer on subwords, on either side
-BEST = "supervised-heads"  # of encoders of text without trees, the best known (docs/results.md#trees-as-the-data-grow)
 SOURCE_IDEAS = Registry(
     GROUP,
     {

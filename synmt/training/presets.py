@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from synmt.ideas import BEST, PLAIN, SOURCE_IDEAS, TARGET_IDEAS, systems
+from synmt.ideas import PLAIN, SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.ideas.source.mask import PRESETS as MASK
 from synmt.ideas.source.pascal import PRESETS as PASCAL
 from synmt.ideas.target.transitions import PRESETS as TRANSITIONS
@@ -23,9 +23,9 @@ SMALL = Preset(dict(
     dropout=0.2, attention_dropout=0.0, activation_dropout=0.0,
     merges=6000, batch_tokens=2048, max_length=256, epochs=24, validation_beam=1, average=3,
     learning_rate=5e-3, schedule="cosine", warmup=400, adam_beta2=0.98,
-), system=BEST)  # fmt: skip
+))  # fmt: skip
 # For fewer than 3,000 pairs (docs/lab-notes.md#tuning-with-2000-captions).
-FEW_PAIRS = Preset({**SMALL.settings, "merges": 2000, "dropout": 0.4, "epochs": 60}, system=BEST)
+FEW_PAIRS = Preset({**SMALL.settings, "merges": 2000, "dropout": 0.4, "epochs": 60})
 PRESETS: dict[str, Preset] = {**MASK, "small": SMALL, "few-pairs": FEW_PAIRS, **TRANSITIONS, **PASCAL}
 DEFAULT = "small"  # it trains anywhere; the papers' presets need a GPU
 
@@ -46,7 +46,7 @@ def model_and_training(preset: Preset, given: Mapping[str, Any]) -> tuple[ModelC
 
     Raises ValueError for unknown names and for values out of bounds.
     """
-    source_ideas, target_ideas = ideas_of(given, preset)
+    source_ideas, target_ideas = ideas_of(given)
     settings = resolve(preset, source_ideas, given)
     network, training = configs(settings)
     text = config_of(TextConfig, settings)
@@ -55,15 +55,9 @@ def model_and_training(preset: Preset, given: Mapping[str, Any]) -> tuple[ModelC
     return ModelConfig(*sides, text.languages, text.tokenizer or "moses", network), training
 
 
-def default_system(given: Mapping[str, Any], preset: Preset) -> str:
-    """Return the system to train if the settings do not name one: the system of the preset, unless they name ideas."""
-    names_ideas = given.keys() & {"source_syntax", "target_syntax"}
-    return PLAIN if names_ideas else preset.system or PLAIN
-
-
-def ideas_of(given: Mapping[str, Any], preset: Preset) -> tuple[list[str], list[str]]:
+def ideas_of(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Return the ideas of source and target named by the settings. Raises ValueError for an unknown system."""
-    system = given.get("model", default_system(given, preset))
+    system = given.get("model", PLAIN)
     if system not in systems():
         raise ValueError(f"unknown system {system!r}; known: {', '.join(systems())}")
     of_source, of_target = systems()[system]
@@ -119,13 +113,13 @@ def scope_of(given: Mapping[str, Any], start: ModelConfig | None = None) -> Scop
     """
     settings = {name.replace("-", "_"): value for name, value in given.items()}
     preset = PRESETS[given.get("preset", DEFAULT)]
-    source, target = (list(start.source.ideas), list(start.target.ideas)) if start else ideas_of(settings, preset)
+    source, target = (list(start.source.ideas), list(start.target.ideas)) if start else ideas_of(settings)
     sides = (start.source, start.target) if start else _sides(source, target, resolve(preset, source, settings))
     holding = {OTHER_IDEAS: _is_replaced(given), **circumstances_of(*sides)}
     chosen = {f"--model {name}" for name in source + target}
     used = {option for option, ways in owners().items() if chosen.intersection(ways)}
     defaults = {name.replace("_", "-"): value for name, value in resolve(preset, source, {}).items()}
-    defaults["model"] = default_system(settings, preset)
+    defaults["model"] = PLAIN
     return Scope("+".join(dict.fromkeys(source + target)), owners(), used, {}, holding, bringing(), defaults)
 
 

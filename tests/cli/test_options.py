@@ -29,7 +29,7 @@ from synmt.cli.inspect import PICTURES
 from synmt.cli.main import cli
 from synmt.cli.manual import root, with_those_below
 from synmt.cli.sections import SectionCommand, SectionOption
-from synmt.ideas import BEST, SOURCE_IDEAS, TARGET_IDEAS, systems
+from synmt.ideas import PLAIN, SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.metrics.config import scope_of as scope_of_metrics
@@ -317,7 +317,7 @@ def test_train_help_shows_the_options_of_a_system(system: str) -> None:
     assert rows & owners_of_ideas().keys() == own
     reads = system in TARGET_IDEAS and target_side({system: {}}).reads_prefixes
     assert ("prefixes" in rows) == ("prefix-tokens" in rows) == reads
-    if system == BEST:
+    if system == PLAIN:
         assert shown("train", ["--help-all"]) == help_text
         for flag in ("--help", "--help-all"):
             assert "[default: 0.005]" in shown("train", [flag])

@@ -36,18 +36,14 @@ def test_task_presets_have_the_settings_of_each_system(asked: list[Asked]) -> No
 @pytest.mark.parametrize(
     ("options", "source", "target"),
     [
-        ("", "supervised-heads", "sequence"),
-        ("--preset few-pairs --encoder-layers 1", "supervised-heads", "sequence"),
-        ("--model sequence", "sequence", "sequence"),
+        ("", "sequence", "sequence"),
+        ("--model supervised-heads", "supervised-heads", "sequence"),
         ("--model tags", "sequence", "tags"),
         ("--target-syntax tags", "sequence", "tags"),
         ("--source-syntax mask", "mask", "sequence"),
-        ("--preset paper", "sequence", "sequence"),
     ],
 )
-def test_a_preset_has_a_system_for_those_who_name_none(
-    options: str, source: str, target: str, asked: list[Asked]
-) -> None:
+def test_ideas_replace_the_plain_transformer(options: str, source: str, target: str, asked: list[Asked]) -> None:
     train(*options.split())
     ((model, _),) = asked
     assert [list(side.ideas) for side in (model.source, model.target)] == [[source], [target]]
