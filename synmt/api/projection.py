@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from synmt.api.given import Sentence, config_of_all, lines_of_pairs, takes
+from synmt.data.words import say_doubts
 from synmt.options import settings_of
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.stream import projections
@@ -40,5 +41,4 @@ def project(
 
 def _said(records: Iterator[ParseRecord], bad: BadLines, notes: Notes) -> Iterator[ParseRecord]:
     yield from records
-    bad.report()
-    notes.say()
+    say_doubts(bad, notes)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from synmt.data.records import SentencePair
-from synmt.data.words import Sides, SideWords, note_doubts, sides_of
+from synmt.data.words import Sides, SideWords, note_doubts, say_doubts, sides_of
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.grammar import Grammar
 from synmt.projection.tree import projected, votes_of
@@ -47,8 +47,7 @@ def project_stream(files: Sequence[str], config: ProjectionConfig, linker: Linke
     with LineWriter() as output:
         for record in projections(read_lines(files, on_error), config, linker, bad, notes):
             output.write(write_record(record))
-    bad.report()
-    notes.say()
+    say_doubts(bad, notes)
 
 
 def projections(

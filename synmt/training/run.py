@@ -14,7 +14,7 @@ from synmt.data.corpus import Corpus
 from synmt.data.preparation import encode_corpus, training_examples, unseen_relations
 from synmt.data.prepared import PreparedPairs, made_of, make_folder, opened_pairs
 from synmt.data.records import columns_of_pairs
-from synmt.data.words import note_doubts, sides_of_model, words_of
+from synmt.data.words import note_doubts, say_doubts, sides_of_model, words_of
 from synmt.device import bf16_slowdown
 from synmt.model.config import ModelConfig
 from synmt.model.files import check_new
@@ -195,8 +195,7 @@ def train(
             notes.add(f"on this CPU, layers take {times:.0f} times as long in bf16 as in fp32")
 
         def announce(folder: ModelFolder[ModelConfig], learner: nn.Module) -> None:
-            bad.report()
-            notes.say()
+            say_doubts(bad, notes)
             print(f"synmt train: {_beginning(len(pairs), folder, learner)}", file=sys.stderr)
 
         def conclude(progress: Progress) -> None:

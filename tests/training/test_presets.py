@@ -37,10 +37,13 @@ def test_task_presets_have_the_settings_of_each_system(asked: list[Asked]) -> No
     ("options", "source", "target"),
     [
         ("", "sequence", "sequence"),
+        ("--preset few-pairs --encoder-layers 1", "sequence", "sequence"),
+        ("--model sequence", "sequence", "sequence"),
         ("--model supervised-heads", "supervised-heads", "sequence"),
         ("--model tags", "sequence", "tags"),
         ("--target-syntax tags", "sequence", "tags"),
         ("--source-syntax mask", "mask", "sequence"),
+        ("--preset paper", "sequence", "sequence"),
     ],
 )
 def test_ideas_replace_the_plain_transformer(options: str, source: str, target: str, asked: list[Asked]) -> None:
