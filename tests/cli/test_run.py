@@ -468,6 +468,18 @@ def test_the_parser_uses_the_language_of_training(run: Path, warm: None) -> None
     assert note["of"]["language"] == "de"
 
 
+def test_a_system_reads_the_words_of_the_parser_without_systems_that_need_trees(run: Path, warm: None) -> None:
+    """So a run can start with the systems that need no trees, and add others later."""
+    (run.parent / "train.en").write_text("He is my father .\n" * 8)
+    text = RUN.replace("train.jsonl", "train.en").replace("[train]", '[parse]\nparser = "udpipe"\n[train]')
+    run.write_text(text.replace("mask = {}", ""))
+    output_of("run", run)
+    run.write_text(text.replace("mask = {}", "pascal = {}"))
+    undone = [line for line in output_of("run", run, "--list").decode().splitlines() if "\tdone\t" not in line]
+    assert undone
+    assert all("pascal" in line for line in undone)
+
+
 def test_targets_with_arcs_are_not_parsed(run: Path, warm: None) -> None:
     (run.parent / "target.jsonl").write_text("".join(f"{write_record(each)}\n" for each in tiny.target_records() * 2))
     (run.parent / "arcs.de").write_bytes(output_of("transitions", run.parent / "target.jsonl"))
