@@ -30,7 +30,7 @@ from synmt.streams import BadInput
 from synmt.streams.process import Interruption
 
 COMMAND = [sys.executable, "-m", "synmt.cli.child"]
-NOTE = "note: "  # marks the lines in the log of a process that the run repeats on stderr
+NOTE = "note: "  # marks, in the log of a process, what the run repeats on stderr as the command itself would print it
 POLL = 0.1  # seconds between two attempts to lock a file
 REMEDY = "name another --out, or remove it"
 Of = Mapping[str, str]  # inputs by name: options as text, files as checksums
@@ -314,7 +314,7 @@ class Workplace:
         for line in said:
             if line.startswith(f"synmt {name}: {NOTE}") and line not in self.noted:
                 self.noted.add(line)
-                print(line, file=sys.stderr, flush=True)
+                print(line.replace(NOTE, "", 1), file=sys.stderr, flush=True)
         if process.returncode:
             last = said[-1] if said else "no message"
             raise Unfinished(f"synmt {name} ended with {process.returncode}: {last}", log, cost)

@@ -279,7 +279,7 @@ def test_notes_of_commands_are_repeated_once(run: Path, warm: None) -> None:
     note = "target text looks tokenized in 8 of its first 8 lines, and was tokenized again; --tokenizer none keeps"
     notes = [line for line in done.stderr.splitlines() if not line.startswith("synmt run: ")]
     assert done.returncode == 0
-    assert notes == ["synmt train: note: target text is tokenized as de", f"synmt train: note: {note} its words"]
+    assert notes == ["synmt train: target text is tokenized as de", f"synmt train: {note} its words"]
 
 
 def test_unfinished_models_are_not_finished_with_other_options(run: Path) -> None:
