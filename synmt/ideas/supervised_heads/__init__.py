@@ -57,7 +57,7 @@ class SupervisedHeads(SourceIdea):
         " records; parent@3 is in layer 3, parent@3.2 its second head",
     )
     layer: int | None = setting(None, "encoder layer of heads without @ (2, or 1 of 1)", 1, 256)
-    weight: float = setting(0.3, "weight of the loss of attention: λ")
+    weight: float = setting(0.03, "weight of the loss of attention: λ")
 
     def __post_init__(self) -> None:
         super().__post_init__()
