@@ -469,7 +469,7 @@ def test_the_parser_uses_the_language_of_training(run: Path, warm: None) -> None
 
 
 def test_a_system_reads_the_words_of_the_parser_without_systems_that_need_trees(run: Path, warm: None) -> None:
-    """So a run can start with the systems that need no trees, and add others later."""
+    """So a run can start with the systems that need no trees, and add others later. Otherwise it parses nothing."""
     (run.parent / "train.en").write_text("He is my father .\n" * 8)
     text = RUN.replace("train.jsonl", "train.en").replace("[train]", '[parse]\nparser = "udpipe"\n[train]')
     run.write_text(text.replace("mask = {}", ""))
@@ -478,6 +478,8 @@ def test_a_system_reads_the_words_of_the_parser_without_systems_that_need_trees(
     undone = [line for line in output_of("run", run, "--list").decode().splitlines() if "\tdone\t" not in line]
     assert undone
     assert all("pascal" in line for line in undone)
+    run.write_text(RUN.replace("train.jsonl", "train.en").replace("mask = {}", ""))
+    assert b"parsing" not in output_of("run", run, "--list", "--out", run.parent / "plain")
 
 
 def test_targets_with_arcs_are_not_parsed(run: Path, warm: None) -> None:
