@@ -308,8 +308,8 @@ class Systems:
         """Add the tasks that parse texts, and return the file that systems read for each part: the text, or its parse
         records if a system needs trees that it lacks or the run has options of the parser."""
         texts, asked = self._texts(), bool(self.run.options.get("parse"))
-        needy = [text for text in texts if text.needs or (asked and text.side == 0)]
-        raw = [text for text in needy if form_of(text.path, text.side) == "text"]
+        wanted = (text for text in texts if text.needs or (asked and text.side == 0))
+        raw = [text for text in wanted if form_of(text.path, text.side) == "text"]
         languages = {how_read(self.plan, text)[0] for text in raw}
         read = {text.part: self._parse(text, languages) if text in raw else text.path for text in texts}
         self.run = replace(

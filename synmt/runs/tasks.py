@@ -30,7 +30,7 @@ from synmt.streams import BadInput
 from synmt.streams.process import Interruption
 
 COMMAND = [sys.executable, "-m", "synmt.cli.child"]
-NOTE = "note: "  # marks, in the log of a process, what the run repeats on stderr as the command itself would print it
+NOTE = "note: "  # marks a note in the log of a process; the run prints it on stderr without this mark
 POLL = 0.1  # seconds between two attempts to lock a file
 REMEDY = "name another --out, or remove it"
 Of = Mapping[str, str]  # inputs by name: options as text, files as checksums

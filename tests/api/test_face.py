@@ -136,7 +136,7 @@ def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
 
 
 def test_messages_name_keywords(tmp_path: Path) -> None:
-    """Errors name keywords at once and during iteration, and so do warnings. A suggested command keeps its options."""
+    """Errors and warnings name keywords, also during iteration. A suggested command keeps its options."""
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(synmt.BadInput, match=r"to continue its training run, add resume$"):
         synmt.train([("a", "b")] * 9, out=tmp_path)
