@@ -113,6 +113,11 @@ class RunFile:
     languages: tuple[str, str] = ("en", "en")
     segments: Mapping[str, Segments] = field(default_factory=dict)
 
+    @property
+    def of_outputs(self) -> list[str]:
+        """The metrics that score outputs against references."""
+        return [name for name in self.metrics if name not in OF_RUNS]
+
     def translations(self) -> list[Options]:
         """Return the options of `synmt translate`, once for each value of the option that is tuned on dev."""
         shared = self.options.get("translate", {})

@@ -29,7 +29,7 @@ from synmt.parsers.config import CITES
 from synmt.runs.calls import pairs_of_words
 from synmt.runs.file import Pair, RunFile
 from synmt.runs.systems import trees_of
-from synmt.runs.table import COSTS, Measured, Output, Result, chosen_on_dev, legend, title_of
+from synmt.runs.table import Measured, Output, Result, chosen_on_dev, legend, title_of
 from synmt.runs.tasks import Made, Workplace
 from synmt.streams import BadLines, read_lines
 from synmt.text.links import detect_base, read_links
@@ -260,7 +260,7 @@ def _sentences(measured: Measured, found: Found, most: int) -> dict[str, Any]:
     """Return at most `most` sentences of a test with all outputs and their scores: those on which the systems' mean
     scores over seeds differ most."""
     first, run = measured.outputs[0], found.run
-    names = [name for name in run.metrics if name != COSTS.name]
+    names = run.of_outputs
     scores = _of_sentences(measured, names)
     judge = next((names.index(name) for name in CLOSEST if name in names), 0)
     spread = np.ptp(np.nan_to_num(scores[judge]).mean(axis=1), axis=0)

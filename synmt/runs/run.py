@@ -8,7 +8,7 @@ from typing import Self, TypeAlias
 
 from synmt.model.files import write_aside
 from synmt.runs.aligners import Aligners
-from synmt.runs.file import LOSS, OF_RUNS, RunFile, read_run, safe_path, with_options
+from synmt.runs.file import LOSS, RunFile, read_run, safe_path, with_options
 from synmt.runs.projections import Projections
 from synmt.runs.systems import Systems
 from synmt.runs.table import Measured, Output, Result, by_test, costs_of, read_scores, read_set, report, results
@@ -110,7 +110,7 @@ class Run:
         with place.opened():
             do_all(place, self.work.tasks.all, self.jobs)
             outputs = self._shown()
-            metrics = [name for name in self.given.metrics if name not in OF_RUNS]
+            metrics = self.given.of_outputs
             measured, found, chosen = [], list[Result](), self.work.chosen()
             tests = by_test(outputs)
             progress = Progress(len(tests), 1)

@@ -9,7 +9,7 @@ import pytest
 import sacrebleu
 
 from synmt.runs import report
-from synmt.runs.file import Options, Pair, RunFile
+from synmt.runs.file import LOSS, Options, Pair, RunFile
 from synmt.runs.report import Found, page
 from synmt.runs.systems import trees_of
 from synmt.runs.table import Measured, Output, by_test, results
@@ -19,7 +19,7 @@ from tests.inspection.test_page import HOSTILE, Tags, drawn
 
 REFERENCES = [f"the cat number {n} sat on the mat{' of the old house' * (n % 3)} ." for n in range(24)]
 SYSTEMS = {"base": 3, "new": 5, HOSTILE: 4}  # every third, fifth or fourth word is wrong
-LOG = "update\tloss\tvalid_bleu\n100\t{}\t\n200\t{}\t{}\n"
+LOG = "update\tloss\tvalid_bleu\tvalid_loss\n100\t{}\t\t\n200\t{}\t{}\t5\n"
 
 
 def lines(texts: list[str]) -> str:
@@ -58,7 +58,7 @@ def of_translations(folder: Path) -> Found:
                 trees.write_text(lines(list(map(write_record, records))))
             pair = Pair(folder / "test.jsonl", folder / "test.de")
             outputs.append(Output(None, f"t {HOSTILE}", system, seed, path, pair.target, model, None, pair))
-    return found_of(place, outputs, "systems", ("bleu", "chrf"), {HOSTILE: folder / "set"})
+    return found_of(place, outputs, "systems", ("bleu", "chrf", LOSS), {HOSTILE: folder / "set"})
 
 
 def of_links(folder: Path) -> Found:
@@ -89,9 +89,9 @@ def of_trees(folder: Path) -> Found:
 def found_of(
     place: Workplace, outputs: list[Output], kind: str, metrics: tuple[str, ...], sets: dict[str, Path]
 ) -> Found:
-    measured = [Measured.of(own, metrics) for own in by_test(outputs)]
     systems: dict[str, Options] = {each.system: {} for each in outputs}
     run = RunFile(None, None, {}, systems, metrics=metrics, kind=kind)
+    measured = [Measured.of(own, run.of_outputs, with_losses=LOSS in metrics) for own in by_test(outputs)]
     made = {each: Made({}, 60.0 * each.seed, 100) for each in outputs}
     written = {each: Made({}, 1.2 * each.seed, 50) for each in outputs if kind == "systems"}
     return Found(run, place, measured, [each for own in measured for each in results(own, sets)], made, written)
@@ -123,7 +123,7 @@ def test_numbers_in_the_report_match_the_outputs(tmp_path: Path) -> None:
     whole, part = data["tables"]
     assert whole["rows"][1]["cells"][1]["scores"] == pytest.approx(chrf, abs=0.006)
     assert (whole["part"], part["part"], part["test"]) == ("", HOSTILE, f"t {HOSTILE}")
-    assert [cell["holm"] >= cell["p"] for cell in whole["rows"][2]["cells"]] == [True, True]
+    assert [cell["holm"] >= cell["p"] for cell in whole["rows"][2]["cells"]] == [True, True, True]
     lengths, (_, mean) = data["lengths"][0], data["curves"][0]["lines"][0]["mean"]
     assert sum(lengths["sentences"]) == len(references) and mean == [200, 4.5]
     for place, bucket in enumerate(lengths["buckets"]):
