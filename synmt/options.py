@@ -245,10 +245,15 @@ def refusal(option: Option, scope: Scope, values: Mapping[str, Any]) -> str:
 
 def check_used(given: Mapping[str, Any], options: Collection[Option], scope: Scope) -> None:
     """Raise WrongUsage for a given option that would have no effect. given: values by name."""
+    for cause in refusals(given, options, scope).values():
+        raise WrongUsage(cause)
+
+
+def refusals(given: Mapping[str, Any], options: Collection[Option], scope: Scope) -> dict[str, str]:
+    """Return the given options that would have no effect, each with the reason. given: values by name."""
     values = {**{each.name: each.default for each in options}, **scope.defaults, **given}
-    for option in options:
-        if option.name in given and (cause := refusal(option, scope, values)):
-            raise WrongUsage(cause)
+    found = {each.name: refusal(each, scope, values) for each in options if each.name in given}
+    return {name: cause for name, cause in found.items() if cause}
 
 
 def option_names(config: type, prefix: str = "") -> list[str]:

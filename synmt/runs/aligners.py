@@ -15,9 +15,9 @@ from synmt.alignment.choice import scope_of
 from synmt.alignment.config import AlignConfig
 from synmt.api.given import RuntimeConfig
 from synmt.data.records import source_form
-from synmt.options import Scope, config_of, keywords_of, refusal
+from synmt.options import Scope, config_of, keywords_of
 from synmt.runs.calls import known_of
-from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile, check_together
+from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile, check_together, used_of
 from synmt.runs.systems import add_parse, check_size, count_pairs, named
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
@@ -217,12 +217,8 @@ def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> Row:
     if method is not None and method not in ALIGNERS:
         raise ValueError(f"no method has this name; give its method, one of {', '.join(ALIGNERS)}")
     learned = {each: own[each] for each in ("guide", "models") if each in own}
-    scope = _scope(method, {**options, **learned}, others)
-    for each, value in shared.items():
-        option = known_of("align")[each].option
-        if each not in options and not refusal(option, scope, {**scope.defaults, **options, each: value}):
-            options[each] = value
-    scope = _scope(method, {**options, **learned}, others)
+    scope = _scope(method, {**shared, **options, **learned}, others)
+    options, _ = used_of("align", options, shared, scope, learned)
     check_together("align", "align", {**options, **learned}, scope)
     keywords = keywords_of(options, known_of("align"))
     how = config_of(AlignConfig, keywords)

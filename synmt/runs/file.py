@@ -9,7 +9,7 @@ from typing import Any
 from synmt.challenge.query import query_of
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig, unknown
-from synmt.options import LARGEST, PATHS, Scope, check_used, keywords_of
+from synmt.options import LARGEST, PATHS, Scope, check_used, keywords_of, refusals
 from synmt.parsers.config import scope_of, uses_embedded
 from synmt.runs.calls import known_of
 from synmt.streams import BadInput
@@ -214,6 +214,19 @@ def check_query(place: str, query: Options) -> None:
         query_of(keywords_of(own, known_of("query"))).place(str(query.get("count", "")))
     except ValueError as error:
         raise ValueError(f"{place}: {error}") from None
+
+
+def used_of(
+    kind: str, own: Options, shared: Options, scope: Scope, others: Options
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return a system's own options with the shared ones that have an effect, and why the other shared ones have none.
+
+    others: further options of the call.
+    """
+    given = {**shared, **own, **others}
+    causes = refusals(given, [each.option for each in known_of(kind).values()], scope)
+    unused = {name: cause for name, cause in causes.items() if name in shared and name not in own}
+    return {**{name: value for name, value in shared.items() if name not in unused}, **own}, unused
 
 
 def check_together(kind: str, place: str, options: Options, scope: Scope) -> None:

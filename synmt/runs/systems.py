@@ -24,7 +24,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.files import CONFIG_FILE
 from synmt.options import check_used, config_of, keywords_of
 from synmt.runs.calls import known_of
-from synmt.runs.file import COST, Options, Pair, RunFile, check_together
+from synmt.runs.file import COST, Options, Pair, RunFile, check_together, used_of
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
 from synmt.streams import BadInput, Line, counted, read_lines, read_parallel
@@ -78,19 +78,26 @@ class Plan:
 
 
 def plan(run: RunFile) -> Plan:
-    """Return the plan, with training runs ordered by size, seed and system. Raises BadInput."""
+    """Return the plan, with training runs ordered by size, seed and system. Raises BadInput for incompatible options,
+    and for a shared one that no system uses."""
     options, models, texts = {}, list[ModelConfig](), {}
-    for (size, of_size), (name, own) in product(run.sizes.items(), run.systems.items()):
-        title = f"{name}, {size} pairs" if of_size else name
-        options[size, name] = _options_of(name, own, {**run.options.get("train", {}), **of_size})
-        try:
-            model = _model_of(options[size, name], run)
-            for translate in run.translations():
-                _check_translate(translate, model)
-        except ValueError as error:
-            raise BadInput(f"system {title}: {error}") from None
-        models.append(model)
-        texts[title] = model.languages, model.tokenizer
+    for size, of_size in run.sizes.items():
+        shared = {**run.options.get("train", {}), **of_size}
+        unused = dict[str, dict[str, str]]()
+        for name, own in run.systems.items():
+            title = f"{name}, {size} pairs" if of_size else name
+            try:
+                options[size, name], model, unused[title] = _system_of(name, own, shared, run)
+                for translate in run.translations():
+                    _check_translate(translate, model)
+            except ValueError as error:
+                raise BadInput(f"system {title}: {error}") from None
+            models.append(model)
+            texts[title] = model.languages, model.tokenizer
+        (title, first), *others = unused.items()
+        for option, cause in first.items():
+            if all(option in each for _, each in others):
+                raise BadInput(f"system {title}: {cause}")
     return Plan(
         [
             Training(name, seed, size, options[size, name])
@@ -105,21 +112,24 @@ def plan(run: RunFile) -> Plan:
     )
 
 
-def _model_of(options: Options, run: RunFile) -> ModelConfig:
-    """Return the config of a system's model. Raises ValueError for incompatible options."""
+def _system_of(name: str, own: Options, shared: Options, run: RunFile) -> tuple[Options, ModelConfig, dict[str, str]]:
+    """Return a system's own options with the shared ones that have an effect, the config of its model, and why the
+    other shared options have none. Raises ValueError for incompatible options."""
+    from synmt.model.folder import read_folder_config
     from synmt.training.presets import scope_of
     from synmt.training.start import configs_of
 
     assert run.train and run.dev
-    start = None
-    if "init" in options:
-        from synmt.model.folder import read_folder_config
-
-        start, _ = read_folder_config(Path(options["init"]), ModelConfig)
-    known, given = known_of("train"), {**options, "dev-tsv": run.dev.source, "out": "."}
-    check_used(given, [each.option for each in known.values()], scope_of(given, start))
+    if not any(each in MODEL for each in (*shared, *own)):
+        shared = {_kind(name): name, **shared}
+    together = {**shared, **own}
+    start = read_folder_config(Path(together["init"]), ModelConfig)[0] if "init" in together else None
+    of_run, known = {"dev-tsv": run.dev.source, "out": "."}, known_of("train")
+    scope = scope_of({**together, **of_run}, start)
+    options, unused = used_of("train", own, shared, scope, of_run)
+    check_used({**options, **of_run}, [each.option for each in known.values()], scope)
     model, _ = configs_of(keywords_of(options, known), start, str(run.train.source), str(run.train.target))
-    return model
+    return options, model, unused
 
 
 def _check_translate(options: Options, model: ModelConfig) -> None:
@@ -130,12 +140,6 @@ def _check_translate(options: Options, model: ModelConfig) -> None:
     config = config_of(TranslateConfig, keywords)
     config.check_search(config_of(SearchConfig, keywords))
     check_together("translate", "translate", options, scope_of(model.target, config))
-
-
-def _options_of(name: str, own: Options, shared: Options) -> Options:
-    """Return the options of a system. Its own options override the shared ones."""
-    together = {**shared, **own}
-    return together if any(each in together for each in MODEL) else {_kind(name): name, **together}
 
 
 def _kind(name: str) -> str:

@@ -1,5 +1,6 @@
 """Run files, and the plans made from them."""
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
@@ -13,7 +14,7 @@ from synmt.ideas.source import SOME_HEADS
 from synmt.options import PATHS, arguments
 from synmt.runs.aligners import rows_of
 from synmt.runs.calls import known_of
-from synmt.runs.file import COMMANDS, OF_ALIGNERS, ROWS, Options, RunFile, read_run, with_options
+from synmt.runs.file import COMMANDS, OF_ALIGNERS, OWN, ROWS, Options, RunFile, read_run, with_options
 from synmt.runs.projections import Projections
 from synmt.runs.systems import Plan, plan
 from synmt.runs.tasks import Workplace
@@ -85,12 +86,37 @@ def test_options_of_a_size_override_shared_ones_and_those_of_a_system_override_b
     assert {own.get("dropout") for own in found.values()} == {None, 0.4}
 
 
+def test_a_shared_option_reaches_the_systems_that_may_name_it(tmp_path: Path) -> None:
+    """If there is none, or the value does not suit one of them, the run is refused for the same reason."""
+    run = with_options(read(RUN, tmp_path))
+    found = Counter[int]()
+    for name, known in known_of("train").items():
+        if name in OWN["train"] or known.setting.metavar in PATHS:
+            continue
+        own, reached, causes = {name: some_value(replace(known.setting, several=False))}, set(), set()
+        for system, options in run.systems.items():
+            try:
+                plan(replace(run, systems={system: {**options, **own}}))
+                reached.add(system)
+            except BadInput as error:
+                causes.add(str(error))
+        try:
+            planned = plan(replace(run, options={"train": {**run.options["train"], **own}}))
+        except BadInput as error:
+            assert str(error) in causes
+            found[0] += 1
+        else:
+            assert {each.system for each in planned.trainings if name in each.options} == reached
+            found[len(reached)] += 1
+    assert min(found[number] for number in (0, 1, len(run.systems))) > 0
+
+
 def test_options_of_a_size_are_checked(tmp_path: Path) -> None:
     text = RUN.replace("sizes = [10, 20]\n", "")
     for table, cause in [
         ("10 = { rate = 3 }", "sizes 10: No such option '--rate'."),
         ("10 = { seed = 3 }", "sizes 10: seed is set by the run itself"),
-        ("10 = { gcn-layers = 3 }", "system sequence, 10 pairs: sequence does not use --gcn-layers"),
+        ("10 = { lisa-weight = 3 }", "system sequence, 10 pairs: sequence does not use --lisa-weight"),
         ("10 = 3", "3 is not a table of options"),
         ("ten = {}", "sizes must be numbers from 1 to"),
         ("10 = {}\n010 = {}", "sizes has a duplicate number"),
