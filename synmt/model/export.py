@@ -15,6 +15,7 @@ from synmt.model.files import naming
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.nn.positions import sinusoids
+from synmt.nn.quantization import LARGEST
 from synmt.nn.transformer import LAYER_NORM_EPS, Transformer
 from synmt.streams import BadInput
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary, structural
@@ -64,9 +65,24 @@ def write_network(
     spec.config.eos_token, spec.config.unk_token = END_TOKEN, UNKNOWN_TOKEN
     spec.config.layer_norm_epsilon = LAYER_NORM_EPS
     spec.validate()
-    spec.optimize("int8" if precision == "int8" else None)
+    if precision == "int8":
+        _quantize(spec)
+    else:
+        spec.optimize()
     with naming(out):
         spec.save(str(out))
+
+
+def _quantize(spec: Any) -> None:
+    """Round the weights of a spec to integers of at most LARGEST. CTranslate2 itself rounds to 127, so on CPUs without
+    VNNI its sums of products overflow."""
+    exact = {name: each.numpy().copy() for name, each in spec.variables().items()}
+    spec.optimize("int8")
+    rounded = {name: each.numpy() for name, each in spec.variables().items() if not isinstance(each, str)}
+    for name in [each for each in rounded if f"{each}_scale" in rounded]:
+        scale = rounded[f"{name}_scale"]
+        scale *= LARGEST / 127
+        rounded[name][...] = np.rint(exact[name] * scale[:, None])
 
 
 def _obstacle(config: ModelConfig, model: TranslationModel) -> str:
