@@ -15,9 +15,8 @@ from synmt.alignment.choice import scope_of
 from synmt.alignment.config import AlignConfig
 from synmt.api.given import RuntimeConfig
 from synmt.data.records import source_form
-from synmt.options import Scope, config_of, keywords_of
-from synmt.runs.calls import known_of
-from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile, check_together, used_of
+from synmt.options import Scope, config_of
+from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile, check_together, keywords, used_of
 from synmt.runs.systems import add_parse, check_size, count_pairs, named
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
@@ -220,9 +219,9 @@ def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> Row:
     scope = _scope(method, {**shared, **options, **learned}, others)
     options, _ = used_of("align", options, shared, scope, learned)
     check_together("align", "align", {**options, **learned}, scope)
-    keywords = keywords_of(options, known_of("align"))
-    how = config_of(AlignConfig, keywords)
-    needs = how.tree_links or (method is not None and _reads_trees(method, keywords))
+    given = keywords("align", options)
+    how = config_of(AlignConfig, given)
+    needs = how.tree_links or (method is not None and _reads_trees(method, given))
     if needs and letters:
         raise ValueError("letters has no effect on words with trees")
     return Row(

@@ -9,7 +9,7 @@ from typing import Any
 from synmt.challenge.query import query_of
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig, unknown
-from synmt.options import LARGEST, PATHS, Scope, check_used, keywords_of, refusals
+from synmt.options import LARGEST, PATHS, Scope, keywords_of, refusals
 from synmt.parsers.config import scope_of, uses_embedded
 from synmt.runs.calls import known_of
 from synmt.streams import BadInput
@@ -223,18 +223,30 @@ def used_of(
 
     others: further options of the call.
     """
-    given = {**shared, **own, **others}
-    causes = refusals(given, [each.option for each in known_of(kind).values()], scope)
+    causes = unused_in(kind, {**shared, **own, **others}, scope)
     unused = {name: cause for name, cause in causes.items() if name in shared and name not in own}
     return {**{name: value for name, value in shared.items() if name not in unused}, **own}, unused
 
 
+def keywords(kind: str, options: Options) -> dict[str, Any]:
+    """Return options as keywords, with file names as text."""
+    texts = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
+    return keywords_of(texts, known_of(kind))
+
+
 def check_together(kind: str, place: str, options: Options, scope: Scope) -> None:
     """Raise ValueError for an option that has no effect, given the others."""
-    try:
-        check_used(options, [each.option for each in known_of(kind).values()], scope)
-    except ValueError as error:
-        raise ValueError(f"{place}: {error}") from None
+    for cause in unused_in(kind, options, scope).values():
+        raise ValueError(f"{place}: {cause}")
+
+
+def unused_in(kind: str, options: Options, scope: Scope) -> dict[str, str]:
+    """Return the options that have no effect, given the others, each with the reason."""
+    known = known_of(kind)
+    negated = {each.negation: name for name, each in known.items() if each.negation}
+    values = {negated.get(name, name): value if name not in negated else False for name, value in options.items()}
+    causes = refusals(values, [each.option for each in known.values()], scope)
+    return {name: causes[own] for name in options if (own := negated.get(name, name)) in causes}
 
 
 def _run(fields: dict[str, Any], folder: Path) -> RunFile:

@@ -22,9 +22,8 @@ from synmt.metrics.reading import Files, open_input
 from synmt.metrics.significance import sentence_statistics
 from synmt.model.config import ModelConfig
 from synmt.model.files import CONFIG_FILE
-from synmt.options import check_used, config_of, keywords_of
-from synmt.runs.calls import known_of
-from synmt.runs.file import COST, Options, Pair, RunFile, check_together, used_of
+from synmt.options import config_of
+from synmt.runs.file import COST, Options, Pair, RunFile, check_together, keywords, unused_in, used_of
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
 from synmt.streams import BadInput, Line, counted, read_lines, read_parallel
@@ -120,15 +119,15 @@ def _system_of(name: str, own: Options, shared: Options, run: RunFile) -> tuple[
     from synmt.training.start import configs_of
 
     assert run.train and run.dev
-    if not any(each in MODEL for each in (*shared, *own)):
-        shared = {_kind(name): name, **shared}
+    own = {**_meaning(name, own, shared), **own}
     together = {**shared, **own}
     start = read_folder_config(Path(together["init"]), ModelConfig)[0] if "init" in together else None
-    of_run, known = {"dev-tsv": run.dev.source, "out": "."}, known_of("train")
+    of_run = {"dev-tsv": run.dev.source, "out": "."}
     scope = scope_of({**together, **of_run}, start)
     options, unused = used_of("train", own, shared, scope, of_run)
-    check_used({**options, **of_run}, [each.option for each in known.values()], scope)
-    model, _ = configs_of(keywords_of(options, known), start, str(run.train.source), str(run.train.target))
+    for cause in unused_in("train", {**options, **of_run}, scope).values():
+        raise ValueError(cause)
+    model, _ = configs_of(keywords("train", options), start, str(run.train.source), str(run.train.target))
     return options, model, unused
 
 
@@ -136,21 +135,27 @@ def _check_translate(options: Options, model: ModelConfig) -> None:
     """Raise ValueError for options of `synmt translate` that are incompatible with each other or with the model."""
     from synmt.search.config import SearchConfig, TranslateConfig, scope_of
 
-    keywords = keywords_of(options, known_of("translate"))
-    config = config_of(TranslateConfig, keywords)
-    config.check_search(config_of(SearchConfig, keywords))
+    given = keywords("translate", options)
+    config = config_of(TranslateConfig, given)
+    config.check_search(config_of(SearchConfig, given))
     check_together("translate", "translate", options, scope_of(model.target, config))
 
 
-def _kind(name: str) -> str:
-    """Return which option of `synmt train` accepts a system's name as its value. Raises BadInput."""
-    parts = name.split("+")
-    if name in systems():
-        return "model"
-    for option, ideas in (("source-syntax", SOURCE_IDEAS), ("target-syntax", TARGET_IDEAS)):
-        if all(part in ideas for part in parts):
-            return option
-    raise BadInput(f"system {name}: no system has this name; give its model, source-syntax or target-syntax")
+def _meaning(name: str, own: Options, shared: Options) -> Options:
+    """Return the option of `synmt train` that a system's name stands for, none if its own options replace it.
+
+    Raises ValueError for a name without a meaning if no option chooses the model.
+    """
+    ideas = {"source-syntax": SOURCE_IDEAS, "target-syntax": TARGET_IDEAS}
+    side = next((each for each, known in ideas.items() if set(name.split("+")) <= known.keys()), None)
+    together = {**shared, **own}
+    if "init" in together:
+        return {}
+    if not any(each in MODEL for each in together):
+        if not side:
+            raise ValueError("no system has this name; give its model, source-syntax or target-syntax")
+        return {"model" if name in systems() else side: name}
+    return {side: name} if side and "model" not in own and side not in own else {}
 
 
 def check_data(run: RunFile, plan: Plan) -> dict[str, int]:

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 import synmt
+from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS
 from synmt.ideas.source import SOME_HEADS
 from synmt.options import PATHS, arguments
 from synmt.runs.aligners import rows_of
 from synmt.runs.calls import known_of
 from synmt.runs.file import COMMANDS, OF_ALIGNERS, OWN, ROWS, Options, RunFile, read_run, with_options
 from synmt.runs.projections import Projections
-from synmt.runs.systems import Plan, plan
+from synmt.runs.systems import MODEL, Plan, plan
 from synmt.runs.tasks import Workplace
 from synmt.streams import BadInput
 from tests.api.test_face import some_value
@@ -64,9 +65,9 @@ def test_a_plan_has_every_system_seed_and_size(tmp_path: Path) -> None:
     shared = ["--preset", "small", "--learning-rate", "0.01"]
     assert planned.reads == {"tree", SOME_HEADS}
     assert [arguments(each.options) for each in planned.trainings[:4]] == [
-        ["--model", "sequence", *shared],
-        ["--source-syntax", "mask+pascal", *shared, "--pascal-heads", "1"],
-        ["--target-syntax", "parent+gcn", *shared],
+        [*shared, "--model", "sequence"],
+        [*shared, "--source-syntax", "mask+pascal", "--pascal-heads", "1"],
+        [*shared, "--target-syntax", "parent+gcn"],
         [*shared, "--model", "transitions", "--split-arcs"],
     ]
 
@@ -87,13 +88,16 @@ def test_options_of_a_size_override_shared_ones_and_those_of_a_system_override_b
 
 
 def test_a_shared_option_reaches_the_systems_that_may_name_it(tmp_path: Path) -> None:
-    """If there is none, or the value does not suit one of them, the run is refused for the same reason."""
+    """If there is none, or the value does not suit one of them, the run is refused for the same reason. For options
+    that choose the model, see below."""
     run = with_options(read(RUN, tmp_path))
     found = Counter[int]()
-    for name, known in known_of("train").items():
-        if name in OWN["train"] or known.setting.metavar in PATHS:
-            continue
-        own, reached, causes = {name: some_value(replace(known.setting, several=False))}, set(), set()
+    known = known_of("train")
+    values = {name: some_value(replace(each.setting, several=False)) for name, each in known.items()}
+    values = {name: value for name, value in values.items() if known[name].setting.metavar not in PATHS}
+    values |= {each.negation: True for each in known.values() if each.negation}
+    for name in values.keys() - {*OWN["train"], *MODEL}:
+        own, reached, causes = {name: values[name]}, set(), set()
         for system, options in run.systems.items():
             try:
                 plan(replace(run, systems={system: {**options, **own}}))
@@ -109,6 +113,33 @@ def test_a_shared_option_reaches_the_systems_that_may_name_it(tmp_path: Path) ->
             assert {each.system for each in planned.trainings if name in each.options} == reached
             found[len(reached)] += 1
     assert min(found[number] for number in (0, 1, len(run.systems))) > 0
+
+
+def test_the_name_of_a_system_chooses_its_ideas_unless_its_own_options_do(tmp_path: Path) -> None:
+    run, found = read(RUN, tmp_path), Counter[str]()
+    train = run.options["train"]
+    for name in {*SOURCE_IDEAS, *TARGET_IDEAS, "mask+pascal", "parent+gcn"}:
+        sides = ["source-syntax", "target-syntax"]
+        named, other = sides if set(name.split("+")) <= SOURCE_IDEAS.keys() else sides[::-1]
+        for option, value in {other: "supervised-decoder-heads", named: "sequence", "model": "mixed"}.items():
+            for place in "systems", "sizes", "train":
+                of = {each: {option: value} if each == place else {} for each in ("systems", "sizes", "train")}
+                with suppress(BadInput):  # the ideas do not combine
+                    given = replace(
+                        run, systems={name: of["systems"]}, sizes={10: of["sizes"]},
+                        options={"train": {**train, **of["train"]}},
+                    )  # fmt: skip
+                    options = plan(given).trainings[0].options
+                    replaced = place == "systems" and option != other
+                    assert options.get(named) == (of["systems"].get(named) if replaced else name), (name, option, place)
+                    found[option] += 1
+    assert min(found.values()) > 9
+
+
+def test_files_in_options_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "codes").touch()
+    text = RUN.replace('preset = "small"', f'codes = "{tmp_path / "codes"}"')
+    assert planned_of(text, tmp_path).trainings[0].options["codes"] == tmp_path / "codes"
 
 
 def test_options_of_a_size_are_checked(tmp_path: Path) -> None:
