@@ -6,7 +6,9 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TextIO, cast
 
 import click
 from click.shell_completion import shell_complete
@@ -119,6 +121,7 @@ def reported(name: str, work: Callable[[], int | None], mark: str = "") -> int:
 
     name: begins each line; mark: precedes the text of notes.
     """
+    sys.stderr = cast(TextIO, Messages(sys.stderr or Path(os.devnull).open("w")))  # noqa: SIM115 (open to the end)
     show = warnings.showwarning
 
     def show_note(message: Warning | str, category: type[Warning], *place: Any, **others: Any) -> None:
@@ -159,6 +162,25 @@ def reported(name: str, work: Callable[[], int | None], mark: str = "") -> int:
     except (KeyboardInterrupt, click.Abort):
         code = complain(name, "interrupted", 130)
     return code
+
+
+class Messages:
+    """Standard error. Work goes on if it is closed, or if its reader has read enough; only standard output counts."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
 
 
 def of_system(error: OSError) -> str:

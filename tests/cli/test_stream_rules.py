@@ -172,6 +172,12 @@ def test_a_closed_pipe_ends_quietly(stream_command: str, tmp_path: Path) -> None
     assert done.stdout.endswith("\n0\n")
 
 
+def test_messages_never_join_the_output(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text(f"{RECORD}\nbad\n")
+    done = shell("python -m synmt linearize --on-error blank in 2>&-", tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"{BRACKETS}\n\n")
+
+
 def test_unbuffered_output_keeps_the_rules(tmp_path: Path) -> None:
     (tmp_path / "in").write_text(f"{RECORD}\n" * 5000)
     pipe = shell("synmt make-masks in | head -n 1; echo ${PIPESTATUS[0]}", tmp_path, PYTHONUNBUFFERED="1")

@@ -51,6 +51,15 @@ def test_training_reads_pairs_from_a_pipe(tmp_path: Path) -> None:
     assert (tmp_path / "model" / "model.safetensors").exists()
 
 
+@pytest.mark.parametrize("messages", ["2>&-", "2> >(exec true)"])  # closed, and a pipe that nobody reads
+def test_training_needs_no_reader_of_its_messages(messages: str, tmp_path: Path) -> None:
+    write_pairs(tmp_path)
+    options = " ".join([*TINY, "--updates", "2", "--source train.jsonl --target train.de --out model"])
+    done = shell(f"(sleep 1; exec python -m synmt train {options}) {messages}", tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert (tmp_path / "model" / "model.safetensors").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "languages"),
     [
