@@ -7,7 +7,9 @@ import json
 import os
 import sys
 from functools import partial
+from io import TextIOWrapper
 from threading import Thread
+from typing import cast
 
 from synmt.cli.main import reported
 from synmt.options import arguments
@@ -17,6 +19,7 @@ from synmt.runs.tasks import NOTE
 
 def main() -> None:
     Thread(target=_end_with_run, daemon=True).start()
+    cast(TextIOWrapper, sys.stdout).reconfigure(encoding="utf-8")  # whatever the locale
     name, options = sys.argv[1], json.loads(sys.argv[2])
     sys.argv[1:] = [name, *arguments(options)]  # the equivalent command line, for the config of a model
     sys.exit(reported(f"synmt {name}", partial(call, name, options), NOTE))

@@ -85,7 +85,7 @@ def command(
     if folder == file:
         raise WrongUsage(f"{file} has no suffix to remove: name the output folder with --out")
     run = Run.open(file, folder, data, jobs, against)
-    outputs = [("--out", str(folder)), *([("--report", str(page))] if page else [])]
+    outputs = [("--out", str(folder)), *([("--report", str(page)), ("--report", f"{page}.new")] if page else [])]
     check_apart(outputs, [str(file), *map(str, run.files())])
     if page:
         check_report(page, folder)

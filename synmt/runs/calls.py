@@ -14,7 +14,7 @@ import orjson
 from synmt.api.given import RuntimeConfig
 from synmt.data.records import columns_of_pairs, source_form
 from synmt.options import Known, keywords_of, known_in
-from synmt.streams import BadInput, BadLines, counted, read_lines, write_lines
+from synmt.streams import BadInput, BadLines, OnError, counted, read_lines, write_lines
 from synmt.text.links import write_links
 from synmt.trees.formats import read_parses
 from synmt.trees.record import ParseRecord, write_record
@@ -93,12 +93,14 @@ def _with_tree(translation: "Translation", stream: TextIO) -> str:
 
 
 def costs(model: str, source: str, target: str, **rest: Any) -> None:
-    """Write the log-probability of each target in nats, and its number of words including the end of the sentence."""
+    """Write the log-probability of each target in nats, and its number of words including the end of the sentence.
+    Both are 0 for a pair that cannot be scored."""
     from synmt.api.translation import Model
 
     sides = [[line.text for line in read_lines([each])] for each in (source, target)]
     found = Model.load(model).log_probabilities(zip(*sides, strict=True), **rest)
-    write_lines(f"{forced.total():.6f}\t{len(text.split()) + 1}" for forced, text in zip(found, sides[1], strict=True))
+    for forced, text in zip(found, sides[1], strict=True):
+        print(f"{forced.total():.6f}\t{len(text.split()) + 1 if forced.entries else 0}")
 
 
 def align(
@@ -214,12 +216,12 @@ def joined(columns: list[list[str]]) -> None:
             print("\t".join(next(texts) if part else "{}" for part in parts))
 
 
-def cut(file: str, lines: int, last: int | None = None) -> None:
+def cut(file: str, lines: int, last: int | None = None, on_error: OnError = "fail") -> None:
     """Write some lines of a file, links in Pharaoh format. Raises BadInput if the file is too short.
 
-    lines: how many; last: start at the `last`-th line from the end, or with None at line 1.
+    lines: how many; last: start at the `last`-th line from the end, or with None at line 1; on_error: of `read_lines`.
     """
-    texts = [line.text for line in read_lines([file])]
+    texts = [line.text for line in read_lines([file], on_error)]
     begin = 0 if last is None else len(texts) - last
     if len(texts) < max(lines, last or 0):
         raise BadInput(

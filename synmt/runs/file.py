@@ -12,7 +12,8 @@ from synmt.metrics.config import MetricConfig, unknown
 from synmt.options import LARGEST, PATHS, Scope, keywords_of, refusals
 from synmt.parsers.config import scope_of, uses_embedded
 from synmt.runs.calls import known_of
-from synmt.streams import BadInput
+from synmt.streams import BadInput, readable
+from synmt.streams.inputs import compression_of
 
 # Options by name, such as `learning-rate`. If an option names a file, its value is a Path made by `safe_path`.
 Options = Mapping[str, Any]
@@ -144,10 +145,13 @@ class RunFile:
     def files(self) -> list[Path]:
         """Return all input files."""
         pairs = [each for each in (self.train, self.dev, *self.tests.values()) if each]
+        options = [*self.options.values(), *self.sizes.values(), *self.systems.values()]
         return [
             *(path for pair in pairs for path in pair.files()),
             *self.numbered_sets().values(),
             *(path for each in self.segments.values() for path in each.tables.values()),
+            *(value for each in options for value in each.values() if isinstance(value, Path)),
+            *(path for each in options if "guide" in each and (path := Path(each["guide"])).exists()),
         ]
 
 
@@ -269,13 +273,16 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
     if not tests:
         raise ValueError("names no tests")
     for name in [*tests, *fields[kind], *fields.get("challenge", {})]:
-        if not name.strip() or "/" in name or name.startswith(".") or not name.isprintable():
+        if not name.strip() or "/" in name or name.startswith(".") or not name.isprintable() or compression_of(name):
             raise ValueError(f"{name!r} cannot be the name of a file")
         if len(name.encode()) > LONGEST_NAME:
             raise ValueError(f"{name[:20]}… has {len(name.encode())} bytes, but a name may have at most {LONGEST_NAME}")
     for name in fields[kind]:
         if "." in name:  # or the files SYSTEM.SEED and SYSTEM.SEED.TEST of two systems could be the same
             raise ValueError(f"{name!r} cannot be the name of a system: it contains a dot")
+    titles = [*tests, *(f"{test}, {name}" for test in tests for name in fields.get("challenge", {}))]
+    if same := [title for title in titles if titles.count(title) > 1]:
+        raise ValueError(f"two tables would have the title {same[0]!r}")
     metrics = fields.get("metrics", list(METRICS_OF[kind]))
     _check_metrics(metrics, kind)
     shared, tuned = dict(fields), None
@@ -329,7 +336,11 @@ def _pair(name: str, files: Any, folder: Path, kind: str, is_test: bool = False)
 
 def _segments(name: str, table: Any, tests: Mapping[str, Any], folder: Path) -> Segments:
     """Return a metric that another program computes. Raises ValueError unless it has a table for each test."""
-    if not name.strip() or not name.isprintable() or name.lower().rstrip("+0123456789") in (*METRICS, *OF_RUNS):
+    if (
+        not name.strip()
+        or not name.isprintable()
+        or name.lower().rstrip("+0123456789") in (*METRICS, *OF_RUNS, "dev loss")
+    ):
         raise ValueError(f"segments: {name!r} cannot be the name of a metric, or is one of synmt's own")
     if not isinstance(table, dict) or table.get(LOWER, True) is not True:
         raise ValueError(f"segments: {name} must be a table with a file for each test; {LOWER} can only be true")
@@ -343,7 +354,10 @@ def _segments(name: str, table: Any, tests: Mapping[str, Any], folder: Path) -> 
 
 
 def safe_path(path: Path) -> Path:
-    """Return a path that no command mistakes for an option or for standard input."""
+    """Return a path that no command mistakes for an option or for standard input. Raises ValueError for a name that no
+    note or message can hold."""
+    if "\0" in str(path) or str(path) != readable(str(path)):
+        raise ValueError(f"the name of a file must be UTF-8, not {str(path)!r}")
     return path.absolute() if str(path).startswith("-") else path
 
 

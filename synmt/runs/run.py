@@ -50,12 +50,13 @@ class Run:
         """
         file, folder = Path(file), Path(folder)
         try:
+            place = Workplace(safe_path(folder))
             run = with_options(read_run(file, Path(data) if data else None))
         except ValueError as error:
             raise BadInput(str(error), str(file)) from None
         if against not in (None, *run.systems):
             raise BadInput(f"has no system {against!r}, only {', '.join(run.systems)}", str(file))
-        work = KINDS[run.kind](Workplace(safe_path(folder)), run, jobs)
+        work = KINDS[run.kind](place, run, jobs)
         if run.options.get("parse") and not any(each.verb == "parsing" for each in work.tasks.all):
             raise BadInput("parse has no effect: this run parses no text", str(file))
         for own in by_test(work.outputs()) if run.segments else []:

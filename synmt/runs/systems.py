@@ -170,7 +170,7 @@ def check_data(run: RunFile, plan: Plan) -> dict[str, int]:
     count_pairs(run.dev)
     for pair in (run.train, run.dev):
         _check_source(pair.source, plan.needs[0])
-        _check_trees(pair.target, *target_form(read_lines([str(pair.target)]), with_arcs=True), plan.needs[1])
+        _check_trees(pair.target, *target_form(read_lines([str(pair.target)], "blank"), with_arcs=True), plan.needs[1])
     lengths = {name: count_pairs(test) for name, test in run.tests.items()}
     for test in run.tests.values():
         _check_source(test.source, plan.reads)
@@ -368,26 +368,28 @@ class Systems:
 
     def _cut(self, size: int | None) -> None:
         assert self.run.train
+        bad = {name: value for name, value in self.run.options.get("train", {}).items() if name == "on-error"}
         for side, path in (("source", self.run.train.source), ("target", self.run.train.target)):
             if size is not None:
-                made, options = cut_of(self.place, side, path, size), {"lines": size, "file": path}
+                made, options = cut_of(self.place, side, path, size), {"lines": size, "file": path, **bad}
                 self.tasks.add_call(("cutting", f"{size} lines of train/{side}"), made, "cut", options)
 
     def _train(self, training: Training) -> None:
         assert self.run.train and self.run.dev
         place, model = self.place, model_of(self.place, training)
-        options: Options = {
+        options = {
             **training.options,
             "source": cut_of(place, "source", self.run.train.source, training.size),
             "target": cut_of(place, "target", self.run.train.target, training.size),
             "dev-source": self.run.dev.source,
             "dev-target": self.run.dev.target,
         }
+        jobs = {"jobs": options.pop("jobs")} if "jobs" in options else {}  # which changes no model
         inputs = {**options, "seed": training.seed}
 
         def work() -> Cost:
             resume = {"resume": True} if (model / CONFIG_FILE).exists() else {}
-            own = {"out": model, "prepared": columns_of(place), **resume}
+            own = {"out": model, "prepared": columns_of(place), **jobs, **resume}
             return place.call("train", {**inputs, **own}, place.log(model))
 
         self.tasks.add(("training", training.title), model, inputs, work)
@@ -459,10 +461,8 @@ def _titled(training: Training, own: Options) -> str:
 
 def form_of(path: Path, side: int) -> Form:
     """Return the form of the lines of a file. side: 0 for a source, 1 for a target."""
-    form, _ = (
-        target_form(read_lines([str(path)]), with_arcs=True) if side else source_form(read_lines([str(path)], "blank"))
-    )
-    return form
+    lines = read_lines([str(path)], "blank")
+    return (target_form(lines, with_arcs=True) if side else source_form(lines))[0]
 
 
 def add_parse(tasks: TaskList, text: Path, path: Path, options: Options, jobs: int, anew: bool = False) -> Path:

@@ -28,7 +28,7 @@ from synmt.training.validation import Validate
 Config = TypeVar("Config", bound=FolderConfig)
 # Options that a resumed run may not change.
 FIXED = "seed", "merges", "batch_tokens", "batch_by", "max_length", "select", "subword_dropout"
-INPUTS = "data", "links"  # what TrainingData.made_of may name
+INPUTS = "data", "links", "dev"  # what TrainingData.made_of may name
 
 
 class Pairs(Protocol):
@@ -51,7 +51,8 @@ class TrainingData(Protocol[Config]):
     def bitext(self) -> Pairs: ...
 
     def made_of(self) -> Mapping[str, str]:
-        """Return checksums of the pairs and, if models learn them, of the links, by their names in INPUTS."""
+        """Return checksums of the pairs and, if there are any, of the links and validation data, by their names in
+        INPUTS."""
 
     def vocabularies(self, config: Config, bpe: Bpe) -> tuple[Vocabulary, ...]:
         """Return the vocabularies of the bitext for a model."""
@@ -155,6 +156,7 @@ def _matching(path: Path, config: Config, data: TrainingData[Config], recipe: Re
     made_of = data.made_of()
     before: dict[str, object] = {
         **{name: folder.training.get(name) for name in INPUTS},
+        "dev": folder.training.get("dev", made_of.get("dev")),  # which older folders do not name
         "--init": folder.training.get("init"),
         "--codes": folder.bpe.codes,
         **{_option(name): folder.training.get(name, getattr(TrainingConfig, name)) for name in FIXED},

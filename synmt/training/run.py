@@ -81,7 +81,7 @@ class TranslationData:
     notes: Notes
 
     def made_of(self) -> dict[str, str]:
-        return {"data": self.bitext.checksum}
+        return {"data": self.bitext.checksum, "dev": self.dev.checksum if self.dev else ""}
 
     def vocabularies(self, config: ModelConfig, bpe: Bpe) -> tuple[Vocabulary]:
         return (self.bitext.vocabulary(config, bpe),)
@@ -202,6 +202,8 @@ def train(
             print(f"synmt train: {_end(progress, config, path)}", file=sys.stderr)
 
         translation = TranslationData(pairs, dev_bitext, notes)
+        if processes.first:
+            check_new(path, resume)  # again, since another process may have made the model meanwhile
         fit(path, model, translation, text.recipe, processes, announce=announce, conclude=conclude)
 
 

@@ -178,6 +178,8 @@ def test_a_retrained_model_translates_again(run: Path) -> None:
         ("folder", "--report folder is not a file"),
         ("train.de", "--report train.de would write over the input train.de"),
         ("systems.toml", "--report systems.toml would write over the input systems.toml"),
+        ("codes.new", "--report codes.new would write over the input codes.new"),
+        ("codes", "--report codes.new would write over the input codes.new"),
     ],
 )
 def test_unwritable_reports_are_refused_before_all_work(
@@ -185,6 +187,8 @@ def test_unwritable_reports_are_refused_before_all_work(
 ) -> None:
     monkeypatch.chdir(run.parent)
     Path("folder").mkdir()
+    Path("codes.new").touch()
+    run.write_text(RUN.replace("merges = 20", 'codes = "codes.new"'))
     with pytest.raises(WrongUsage) as error:
         output_of("run", "systems.toml", "--report", page)
     assert cause in str(error.value)
@@ -222,6 +226,30 @@ def test_records_cannot_be_references_for_tuning(run: Path) -> None:
 
 def without_costs(table: str) -> list[list[str]]:
     return [line.split("\t")[:-3] for line in table.splitlines()]
+
+
+def test_pairs_that_cannot_be_scored_have_no_cost(run: Path) -> None:
+    sources, text = (run.parent / "train.jsonl").read_text().splitlines(), RUN.replace("mask = {}", "")
+    (run.parent / "some.jsonl").write_text("\n".join(["{}", *sources[1:]]) + "\n")
+    (run.parent / "rest.jsonl").write_text("\n".join(sources[1:]) + "\n")
+    targets = (run.parent / "train.de").read_text().splitlines()
+    (run.parent / "rest.de").write_text("\n".join(targets[1:]) + "\n")
+    tests = 'some = ["some.jsonl", "train.de"]\nrest = ["rest.jsonl", "rest.de"]'
+    run.write_text('metrics = ["bleu", "nats"]\n' + text.replace(SEEN, tests))
+    some, rest = [row["mean"] for row in rows_of(run) if row["metric"] == "nats"]
+    assert some == pytest.approx(rest) and some > 1
+
+
+def test_the_number_of_processes_is_no_input(run: Path) -> None:
+    done = output_of("run", run)
+    run.write_text(RUN.replace("updates", "jobs = 2\nupdates"))
+    assert output_of("run", run) == done
+
+
+def test_folders_that_are_not_utf_8_are_refused(run: Path) -> None:
+    for option in "--out", "--data":
+        done = synmt("run", run, option, os.fsdecode(os.fsencode(run.parent) + b"/\xe9"))
+        assert is_one_line_of_error(done, "must be UTF-8")
 
 
 def test_parses_of_other_options_are_refused(run: Path) -> None:
@@ -364,6 +392,10 @@ SHORT = ["train.jsonl: 8 lines", "short.de: 1 line"]
         (SEEN, 'seen = ["bare.jsonl", "train.de"]', NO_TREE),
         (TRAIN, 'train = ["bare.jsonl", "train.de"]', NO_TREE),
         (DEV, 'dev = ["train.jsonl", "short.de"]', SHORT),
+        (SEEN, 'seen = ["a\\u0000", "train.de"]', ["systems.toml: the name of a file must be UTF-8, not "]),
+        ("seen =", '"seen.gz" =', ["systems.toml: 'seen.gz' cannot be the name of a file"]),
+        ("[tests]", "[challenge]\na = 'far'\n[tests]\n'seen, a' = ['a', 'b']", ["have the title 'seen, a'"]),
+        ("[data]", "segments.'dev loss' = { seen = 'x' }\n[data]", ["'dev loss' cannot be the name of a metric"]),
         ("mask = {}", '"ma\\tsk" = { model = "mask" }', ["systems.toml: 'ma\\tsk' cannot be the name of a file"]),
         ("mask = {}", '"ma\\nsk" = { model = "mask" }', ["cannot be the name of a file"]),
         ("mask = {}", '"mask.2" = { model = "mask" }', ["'mask.2' cannot be the name of a system: it contains a dot"]),

@@ -8,7 +8,7 @@ import pytest
 
 from synmt.alignment import ALIGNERS
 from synmt.runs.calls import call
-from synmt.runs.file import Pair, RunFile
+from synmt.runs.file import Options, Pair, RunFile
 from synmt.runs.systems import (
     Plan,
     Systems,
@@ -23,14 +23,23 @@ from synmt.runs.tasks import Workplace, do_all
 from synmt.streams import BadInput
 
 
-def cuts(tmp_path: Path, source: Path, target: Path, size: int) -> list[Path]:
+def cuts(tmp_path: Path, source: Path, target: Path, size: int, options: Options = {}) -> list[Path]:  # noqa: B006
     """Do the tasks of a run that cut its training data."""
     train = Pair(source, target)
-    run = RunFile(train, train, {}, {}, sizes={size: {}})
+    run = RunFile(train, train, {}, {}, sizes={size: {}}, options={"train": options})
     place = Workplace(tmp_path / "out")
     tasks = Systems(place, Plan([], (frozenset(), frozenset())), run, 1).tasks.all
     do_all(place, tasks, 1)
     return [task.path for task in tasks]
+
+
+def test_a_bad_line_is_cut_as_training_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "en").write_bytes(b"one\n\xff\nthree\n")
+    (tmp_path / "de").write_text("eins\nzwei\ndrei\n")
+    with pytest.raises(BadInput, match="en:2: not UTF-8"):
+        cuts(tmp_path, tmp_path / "en", tmp_path / "de", 3)
+    source, _ = cuts(tmp_path / "other", tmp_path / "en", tmp_path / "de", 3, {"on-error": "blank"})
+    assert source.read_text() == "one\n\nthree\n"
 
 
 def test_both_sides_can_have_the_same_file_name(tmp_path: Path) -> None:

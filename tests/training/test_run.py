@@ -2,6 +2,7 @@
 
 import math
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -16,8 +17,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from synmt.data.bitext import read_bitext
 from synmt.data.corpus import Corpus
 from synmt.device import bf16_slowdown
+from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.translation import Translation, Translator
@@ -360,9 +363,26 @@ def test_runs_are_not_overwritten_or_resumed_by_mistake(tmp_path: Path) -> None:
         run(tmp_path / "model", data, system="sequence", resume=True)
     with pytest.raises(BadInput, match=r"was trained with network dropout 0\.2, not 0\.0$"):
         run(tmp_path / "model", data, network=tiny.CONFIG, resume=True)
+    (tmp_path / "other").mkdir()
+    with pytest.raises(BadInput, match="was trained with dev"):
+        run(tmp_path / "model", data, resume=True, dev=write_corpus(tmp_path / "other", copies=1))
     Path(str(data.target)).write_text(Path(str(data.target)).read_text().replace("vater", "mutter"))
     with pytest.raises(BadInput, match="was trained with data"):
         run(tmp_path / "model", data, resume=True)
+
+
+def test_a_model_made_meanwhile_is_not_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, other, out = write_corpus(tmp_path), tmp_path / "other", tmp_path / "model"
+    run(other, data, config=replace(SHORT, updates=1))
+
+    def read(*given: Any) -> Any:
+        shutil.copytree(other, out, dirs_exist_ok=True)
+        return read_bitext(*given)
+
+    monkeypatch.setattr("synmt.training.run.read_bitext", read)
+    with pytest.raises(BadInput, match="already has a model"):
+        run(out, data)
+    assert ModelFolder.open(out, ModelConfig).training["updates"] == 1
 
 
 def test_a_run_with_another_order_of_batches_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
