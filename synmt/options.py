@@ -12,6 +12,7 @@ and which keywords the API refuses.
 """
 
 import math
+import re
 import types
 import typing
 from collections.abc import Collection, Mapping, Sequence
@@ -25,6 +26,7 @@ Config = TypeVar("Config")
 LARGEST = 2**32 - 1  # limit of any number, as for most seeds; larger sizes overflow before memory is allocated
 MOST_JOBS = 1024  # processes
 PATHS = "FILE", "MODEL", "NAME|PATH"  # metavars of files and folders
+CODE = "CODE"  # metavar of languages
 
 
 def setting(
@@ -107,10 +109,16 @@ class Setting:
     def _fits(self, value: Any) -> bool:
         if self.choices:
             return value in self.choices
+        if self.metavar == CODE:
+            return type(value) is str and is_language(value)
         if self.kind in (int, float):
             is_number = type(value) is self.kind or (self.kind is float and type(value) is int)
             return is_number and self.least <= value <= self.most
         return type(value) is self.kind
+
+
+def is_language(code: str) -> bool:
+    return bool(re.fullmatch("[a-z]{2,3}", code))
 
 
 def settings_of(config: Any) -> tuple[Setting, ...]:
@@ -366,6 +374,8 @@ def _bounds(setting: Setting) -> str:
     """Return the valid values of a setting for a message, "" if there is nothing to say."""
     if setting.choices:
         return f"; it is one of {', '.join(map(str, setting.choices))}"
+    if setting.metavar == CODE:
+        return "; it is a code such as en"
     if setting.kind in (int, float):
         kind = "whole number" if setting.kind is int else "number"
         return f"; it is a {kind} from {setting.least:g} to {setting.most:g}"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import synmt
-from synmt.options import LARGEST, Setting, check_settings, setting, settings_of
+from synmt.options import CODE, LARGEST, Setting, check_settings, setting, settings_of
 from synmt.training.config import TrainingConfig
 
 
@@ -71,6 +71,16 @@ def test_default_bounds_are_finite() -> None:
     for value in BEYOND_ALL:
         with pytest.raises(ValueError, match="share cannot be"):
             check_settings(Config(value))
+
+
+def test_only_codes_name_languages() -> None:
+    found = [(config, each.name) for config in CONFIGS.values() for each in settings_of(config) if each.metavar == CODE]
+    assert len(found) >= 5
+    for config, name in found:
+        config(**{name: "kel"})
+        for value in ("german", "DE", "de-AT", ""):
+            with pytest.raises(ValueError, match=name):
+                config(**{name: value})
 
 
 def test_all_32_bit_seeds_are_accepted() -> None:

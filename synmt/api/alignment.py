@@ -78,7 +78,7 @@ def align(
     chosen = method or default_method(kept if resume else None)
     own |= {"fit": True, "method": chosen}
     _check(settings, scope_of(as_given({**settings, **{name: each for name, each in own.items() if each}})), own)
-    bad, notes, lines = BadLines(on_error), Notes(), lines_of_pairs(pairs, "pairs")
+    bad, notes, lines = BadLines(on_error), Notes(), lines_of_pairs(pairs, "pairs", on_error)
     with ExitStack() as stack:
         fit = FitConfig(chosen, others, guide, kept, resume, device)
         fitting = stack.enter_context(fitted(fit, lines, config, text, bad, notes))
@@ -137,7 +137,7 @@ class Aligner:
         _check(settings, self.scope, {})
         sides, bad, notes = sides_for(self.aligner, text), BadLines(on_error), Notes()
         needs = needed(self.aligner.needs(), config)
-        found = read_pairs(lines_of_pairs(pairs, "pairs"), needs, sides, config.max_words, bad)
+        found = read_pairs(lines_of_pairs(pairs, "pairs", on_error), needs, sides, config.max_words, bad)
         return _links(self.aligner, found, config, bad, notes, sides)
 
 

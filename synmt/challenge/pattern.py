@@ -76,7 +76,7 @@ class Condition:
 
 
 def _fits(value: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(value.lower(), pattern) for pattern in patterns)
+    return any(fnmatchcase(value.lower(), pattern.replace("[", "[[]")) for pattern in patterns)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from synmt.challenge.query import Counts, LinkedTranslation, Query, explained, marked, occurrences
-from synmt.streams import BadInput, BadLines, Line, check_stdin_once, read_lines, read_parallel, side_by_side
+from synmt.streams import (
+    BadInput,
+    BadLines,
+    Line,
+    WrongUsage,
+    check_stdin_once,
+    read_lines,
+    read_parallel,
+    side_by_side,
+)
 from synmt.text.links import Link, check_inside, read_links
 from synmt.trees.formats import Block, read_parses
 from synmt.trees.record import ParseRecord, read_words
@@ -50,6 +59,8 @@ def query_set(
     """Return the sentences of parse records or CoNLL-U with words that match a query. Raises BadInput."""
     parallel = [translation.file, translation.links] if translation else []
     check_stdin_once([*files, *parallel, *texts])
+    if form == "whole" and texts:
+        raise WrongUsage("--format whole has no effect with --text")
     cells = query_cells(read_lines(files, bad.on_error), query, form or "numbers", bad, translation)
     return challenge_set(cells, " + ".join(files), texts, with_cells=bool(form or not texts))
 
@@ -135,7 +146,8 @@ def _with_translation(
         with line.naming():
             links_of = read_links(line.text).possible
             found = frozenset((j, i) for i, j in links_of) if translation.is_source else links_of
-            check_inside(found, len(record.tokens), len(other.tokens))
+            if record.tokens and other.tokens:  # otherwise, the other line may be a bad one
+                check_inside(found, len(record.tokens), len(other.tokens))
         yield place, record, LinkedTranslation(other, found)
 
 

@@ -19,7 +19,7 @@ from synmt.ideas import SOURCE_IDEAS
 from synmt.model.files import CONFIG_FILE
 from synmt.nn.config import TransformerConfig
 from synmt.options import Option, config_of
-from synmt.streams import OnError, WrongUsage
+from synmt.streams import OnError, WrongUsage, check_stdin_once
 from synmt.text.tokenization import TextConfig, with_languages
 from synmt.training.config import VALIDATION, TrainingConfig
 
@@ -113,7 +113,8 @@ def command(
     fit = makes_aligner({"fit": fit, "paths": paths, "links-from": links_from})
     files = or_stdin(paths if fit or links_from else paths[1:])
     of_text = {name: value for name, value in settings.items() if value is not None}
-    if fit and are_parallel(files):
+    check_stdin_once([*links_from, guide or "", *files])
+    if (fit or links_from) and are_parallel(files):
         of_text = with_languages(of_text, *files)
     with usage():
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, of_text)

@@ -119,5 +119,4 @@ def command(
             write = report_relations if by_relation else report_reliability
             return write_lines(write(files, MetricConfig(**settings), form))
         names = CATEGORIES if errors else metrics
-        lines = score_files(names, files, MetricConfig(**settings), limits, form, by_sentence, confidence)
-    write_lines(lines)
+        write_lines(score_files(names, files, MetricConfig(**settings), limits, form, by_sentence, confidence))

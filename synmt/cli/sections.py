@@ -14,7 +14,18 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from synmt.cli.paths import Reads, Writes, check_paths
-from synmt.options import PATHS, Option, Scope, Setting, check_used, conditions, options_in, settings_of
+from synmt.options import (
+    CODE,
+    PATHS,
+    Option,
+    Scope,
+    Setting,
+    check_used,
+    conditions,
+    is_language,
+    options_in,
+    settings_of,
+)
 from synmt.streams import BadInput, WrongUsage
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -37,6 +48,18 @@ class Finite(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value} is not in the range {self._describe_range()}.", parameter, context)
         return number
+
+
+class Language(click.ParamType):
+    """The code of a language."""
+
+    name = CODE
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        """Fail for a name that is not a code."""
+        if not is_language(value):
+            self.fail(f"{value!r} is not a language code such as en.", parameter, context)
+        return value
 
 
 class SectionOption(click.Option):
@@ -308,6 +331,8 @@ def _type(setting: Setting) -> Any:
     """Return the click type that checks the values of a setting."""
     if setting.metavar in PATHS:
         return Writes() if setting.writes else Reads()
+    if setting.metavar == CODE:
+        return Language()
     if setting.choices:
         return click.Choice([str(each) for each in setting.choices])
     if setting.kind is int:

@@ -1,12 +1,11 @@
 """`synmt transitions`"""
 
-import re
 from functools import partial
 
 import click
 
 from synmt.cli.options import Segment, bpe, input_files, on_error
-from synmt.cli.sections import SectionCommand, in_section
+from synmt.cli.sections import Language, SectionCommand, in_section
 from synmt.streams import BadLines, OnError, convert_files, counted, note
 from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.arc_tokens import ArcStyle
@@ -19,12 +18,6 @@ Examples:
   synmt parse --parser udpipe train.en | synmt transitions --bpe codes.bpe
   synmt transitions --invert --moses en --format conllu < train.arcs.en
 """
-
-
-def language_code(context: click.Context, parameter: click.Parameter, code: str | None) -> str | None:
-    if code and not re.fullmatch("[a-z]{2,3}", code):
-        raise click.BadParameter(f"{code!r} is not a language code such as en")
-    return code
 
 
 @click.command(cls=SectionCommand, epilog=EPILOG)
@@ -50,10 +43,7 @@ def language_code(context: click.Context, parameter: click.Parameter, code: str 
     help="Write only the words, parse records, or CoNLL-U.",
 )
 @in_section("Strings")(
-    "--moses",
-    metavar="LANGUAGE",
-    callback=language_code,
-    help="Move the trees to Moses tokens of this language; with --invert, detokenize.",
+    "--moses", type=Language(), help="Move the trees to Moses tokens of this language; with --invert, detokenize."
 )
 @bpe
 @in_section("Strings")("--split-arcs", is_flag=True, help="Write LEFT-ARC ARC:nsubj, not LEFT-ARC:nsubj.")

@@ -16,7 +16,7 @@ from synmt.text.tokenization import Tokenizer
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
 from synmt.trees.dependency import realigned
 from synmt.trees.formats import written
-from synmt.trees.record import ParseRecord, RecordError, is_record, read_record
+from synmt.trees.record import ParseRecord, RecordError, begins_object, is_record, read_record
 from synmt.trees.transitions import read_transitions
 
 
@@ -83,7 +83,7 @@ def target_form(lines: Iterable[Line], with_arcs: bool) -> tuple[Form, Iterator[
 
 
 def _form_of(first: str) -> Form:
-    if first.startswith("{"):
+    if begins_object(first):
         return "records"
     return "conllu" if _CONLLU.match(first) else "text"
 

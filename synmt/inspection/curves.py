@@ -57,7 +57,7 @@ def read_curves(path: Path) -> Curves:
             for number, row in enumerate(rows, 2):
                 try:
                     _add(points, row)
-                except (KeyError, TypeError, ValueError):
+                except (AttributeError, KeyError, TypeError, ValueError):  # a cell too many or too few
                     raise BadInput("not a row of the log of a training run", str(file), number) from None
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(getattr(error, "strerror", None) or "not UTF-8", str(file)) from None

@@ -22,7 +22,7 @@ class MetricConfig:
         "13a", "sacreBLEU tokenizer for BLEU and RIBES"
     )
     case: Literal["mixed", "lower"] | None = setting(None, "keep case (BLEU, chrF) or lowercase (TER, RIBES)")
-    detokenize: str | None = setting(None, "detokenize the Moses tokens of hypotheses first", metavar="LANGUAGE")
+    detokenize: str | None = setting(None, "detokenize the Moses tokens of hypotheses first", metavar="CODE")
     effective_order: bool = setting(
         False, "let BLEU skip n-gram orders longer than a text, as --by-sentence does", unless="--by-sentence"
     )

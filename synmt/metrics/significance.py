@@ -162,7 +162,8 @@ def compare(given: Input, test: str, resamples: int, seed: int, against: Against
     for pair, differences in zip(pairs, resampled(given.metrics, statistics, pairs, resamples, seed), strict=True):
         one, other_one = comparisons[pair.system][pair.metric], comparisons[pair.other][pair.metric]
         observed = one.score.score - other_one.score.score
-        p = TESTS[test].p_value(np.sign(observed) * differences, abs(observed)) if abs(observed) > ROUNDING else 1.0
+        differs = abs(observed) > ROUNDING and len(statistics[0][0]) > 1  # one sentence shows no variance
+        p = TESTS[test].p_value(np.sign(observed) * differences, abs(observed)) if differs else 1.0
         better = observed * (1 if given.metrics[pair.metric].higher_is_better else -1) > ROUNDING
         comparisons[pair.system][pair.metric] = replace(
             one, against=other_one.system, difference=observed, better=better, p=p

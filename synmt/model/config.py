@@ -1,6 +1,5 @@
 """The config of a translation model: its sides, the languages and tokenizer of raw text, and all sizes."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 from synmt.model.source import SourceSide, source_side
 from synmt.model.target import TargetSide, target_side
 from synmt.nn.config import TransformerConfig
+from synmt.options import is_language
 from synmt.text.tokenization import Tokenizer, TokenizerName, Words, open_tokenizer
 from synmt.text.vocabulary import Vocabulary
 
@@ -71,5 +71,5 @@ def check_text(tokenizer: str, languages: Iterable[str]) -> None:
     if tokenizer not in get_args(TokenizerName):
         raise ValueError(f"unknown tokenizer {tokenizer!r}")
     for language in languages:
-        if not re.fullmatch("[a-z]{2,3}", language):
+        if not is_language(language):
             raise ValueError(f"language {language!r} is not a code such as en")

@@ -94,18 +94,21 @@ def parse_texts(
 def parse_again(
     records: Iterable[ParseRecord], again: Again, parser: Parser | ParserPool, pauses: Callable[[], bool] = never
 ) -> Iterator[ParseRecord]:
-    """Parse the tokens of each record again, and replace its trees and parts of speech, or only its parts of speech.
+    """Parse the tokens of each record again, or its text if it has no tokens, and replace its trees and parts of
+    speech, or only its parts of speech.
 
     New trees leave the record's lemmas, XPOS and features unchanged, if it has any.
     """
     copies, records = tee(records)
-    parses = parse_texts(map(Tokenized.of, copies), parser, pauses)
+    inputs = (Tokenized.of(each) if each.tokens else each.text for each in copies)
+    parses = parse_texts(inputs, parser, pauses)
     for parsed, record in zip(parses, records, strict=True):
         if again == "tags":
-            yield replace(record, upos=parsed.upos, feats=parsed.feats)
+            whole = record if record.tokens else parsed
+            yield replace(record, tokens=whole.tokens, spaces=whole.spaces, upos=parsed.upos, feats=parsed.feats)
         else:
             kept = {name: getattr(record, name) or getattr(parsed, name) for name in ("lemmas", "xpos", "feats")}
-            yield replace(parsed, sent_id=record.sent_id, conllu=record.conllu, **kept)
+            yield replace(parsed, sent_id=record.sent_id, conllu=record.conllu, masks=record.masks, **kept)
 
 
 def parses_of_lines(files: Sequence[str], tokenized: bool, bad: BadLines) -> Parsing:
@@ -138,7 +141,10 @@ def write_records(
         try:
             parser = open_parser(config) if jobs == 1 else stack.enter_context(ParserPool(config, jobs))
             for record in with_progress(parse(parser), "sentences", count):
-                output.write(_written(record, form))
+                try:
+                    output.write(_written(record, form))
+                except ValueError as error:  # of a saved block of CoNLL-U
+                    raise BadInput(str(error)) from None
                 output.flush()  # the next stage should not wait for a full buffer
         except ModelError as error:
             raise BadInput(str(error)) from None

@@ -23,9 +23,7 @@ class ProjectionConfig:
     projective: bool = setting(True, "avoid crossing arcs", unless="--markup")
     min_confidence: float = setting(0.0, "leave out heads with less confidence", most=1, unless="--markup")
     overwrite_upos: bool = setting(False, "replace parts of speech that targets already have", unless="--markup")
-    target_language: str | None = setting(
-        None, "language of target text, if not en", metavar="LANGUAGE", unless="--strip"
-    )
+    target_language: str | None = setting(None, "language of target text, if not en", metavar="CODE", unless="--strip")
     tokenizer: TokenizerName | None = setting(
         None, "tokenizer of text, if not moses; none: split at spaces", unless="--strip"
     )
@@ -47,6 +45,10 @@ class MarkupConfig:
     markup: bool = setting(False, "project HTML or XLIFF tags instead of trees")
     strip: bool = setting(False, "remove the tags of source lines, for translation", needs="markup")
     source_language: str | None = setting(
-        None, "language of sources with markup, if not en", metavar="LANGUAGE", needs="markup",
+        None, "language of sources with markup, if not en", metavar="CODE", needs="markup",
         unless="strip",
     )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a setting out of bounds."""
+        check_settings(self)

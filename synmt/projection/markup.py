@@ -143,7 +143,8 @@ class Carrier:
 
 def _example(markup: Markup, text: str, sides: Sides) -> Example:
     source, target = sides[0].of_text(markup.text), sides[1].of_text(text)
-    for words in (source, target):
+    for words, whole in ((source, markup.text), (target, text)):
+        spans_of(words, whole)  # which fails if the tokenizer has changed a word
         if len(words) > MOST_WORDS:
             raise ValueError(f"{len(words)} words, but a line with markup may have at most {MOST_WORDS}")
     return replace(EMPTY, markup=markup, source=source, text=text, target=target)

@@ -9,7 +9,7 @@ from synmt.projection.config import ProjectionConfig
 from synmt.projection.grammar import Grammar
 from synmt.projection.tree import projected, votes_of
 from synmt.projection.votes import Source, read_scored_links, sentences
-from synmt.streams import BadLines, Line, LineWriter, Notes, OnError, counted, read_lines, windows
+from synmt.streams import BadLines, Latest, Line, LineWriter, Notes, OnError, counted, never, read_lines, windows
 from synmt.text.links import Link
 from synmt.text.tokenization import Words, spaces_after
 from synmt.trees.record import ParseRecord, RecordError, begins_object, read_record, write_record
@@ -43,15 +43,23 @@ class Example:
 
 def project_stream(files: Sequence[str], config: ProjectionConfig, linker: Linker | None, on_error: OnError) -> None:
     """Write the record of each target in the files to standard output. Arguments and errors as for `projections`."""
-    bad, notes = BadLines(on_error), Notes()
+    bad, notes, latest = BadLines(on_error), Notes(), Latest()
     with LineWriter() as output:
-        for record in projections(read_lines(files, on_error), config, linker, bad, notes):
+        lines = latest.follow(read_lines(files, on_error))
+        for record in projections(lines, config, linker, bad, notes, latest.pauses):
             output.write(write_record(record))
+            if latest.pauses():
+                output.flush()
     say_doubts(bad, notes)
 
 
 def projections(
-    lines: Iterable[Line], config: ProjectionConfig, linker: Linker | None, bad: BadLines, notes: Notes
+    lines: Iterable[Line],
+    config: ProjectionConfig,
+    linker: Linker | None,
+    bad: BadLines,
+    notes: Notes,
+    pauses: Callable[[], bool] = never,
 ) -> Iterator[ParseRecord]:
     """Yield the record of the target of each line, in constant memory unless a grammar is fitted.
 
@@ -63,7 +71,7 @@ def projections(
     empty = Example(Line("", "", 0), ParseRecord(), [])
     examples = (replace(bad.read(line, reader.read, empty), line=line) for line in lines)
     linked: Iterable[Example]
-    linked = (each for window in windows(examples, WINDOW, FIRST_WINDOW) for each in _linked(window, linker))
+    linked = (each for window in windows(examples, WINDOW, FIRST_WINDOW, pauses) for each in _linked(window, linker))
     grammar = None
     if config.fit:
         linked = list(linked)

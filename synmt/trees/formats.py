@@ -264,7 +264,7 @@ def _one_line(text: str) -> str:
 def read_whole_conllu(block: str, partial: bool = False) -> ParseRecord:
     """Do as `read_conllu`, and save the block with the record if the record does not cover all of it."""
     record = read_conllu(block, partial)
-    record.conllu = block if write_conllu(record) != block else ""
+    record.conllu = block if not record.heads or write_conllu(record) != block else ""
     return record
 
 
@@ -389,11 +389,12 @@ def lines_of_trees(lines: Iterable[Line]) -> Iterator[Line]:
 
 def _are_spread(lines: Iterable[Line]) -> tuple[bool, Iterator[Line]]:
     """Return whether one of the first lines is indented, hence continues a tree, and all lines."""
-    rest, ahead, spread = iter(lines), list[Line](), False
+    rest, ahead, spread, depth = iter(lines), list[Line](), False, 0
     for line in islice(rest, AHEAD):
         ahead.append(line)
+        depth += line.text.count("(") - line.text.count(")")
         spread = bool(line.text.strip()) and line.text[0].isspace()
-        if spread or line.pauses:
+        if spread or (line.pauses and depth <= 0):
             break
     return spread, chain(ahead, rest)
 

@@ -27,6 +27,16 @@ def test_alignments_equal_those_of_the_command(tmp_path: Path) -> None:
     assert [str(each) for each in again] == expected[:-1] != fitted[:-1]
 
 
+def test_a_bad_line_of_a_file_may_stay_empty(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs"
+    pairs.write_bytes(TEXT + b"\xff\ta\n")
+    with pytest.warns(UserWarning, match="1 bad line left empty"):
+        found = list(synmt.align(pairs, "hmm", tokenizer="none", out=tmp_path / "kept", on_error="blank"))
+    with pytest.warns(UserWarning, match="1 bad line left empty"):
+        again = list(synmt.Aligner.load(tmp_path / "kept").align(pairs, on_error="blank"))
+    assert list(map(str, found)) == list(map(str, again)) and str(found[-1]) == ""
+
+
 def test_scores_equal_those_in_json() -> None:
     written = in_process("align", "--fit", "--format", "jsonl", text=TEXT).decode().splitlines()
     for each, line in zip(synmt.align(PAIRS), written, strict=False):

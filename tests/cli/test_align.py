@@ -203,6 +203,20 @@ def test_many_pairs_without_links_are_reported(fitted: tuple[Path, str], noted: 
     assert noted() == f"most pairs have no link ({len(LINES)} of {len(LINES)}): lower --threshold"
 
 
+def test_links_number_the_words_of_the_languages_of_both_files(tmp_path: Path) -> None:
+    (tmp_path / "a.fr").write_text("l'homme qu'il a vu\n")
+    (tmp_path / "a.en").write_text("the man he saw\n")
+    (tmp_path / "links").write_text("0-0\n")
+    files = tmp_path / "a.fr", tmp_path / "a.en"
+    found = json.loads(output_of("align", "--links-from", tmp_path / "links", "--format", "jsonl", *files))
+    assert found["source"][:2] == ["l'", "homme"]
+
+
+def test_standard_input_has_one_role() -> None:
+    with pytest.raises(WrongUsage, match="standard input can be read only once"):
+        align("--links-from", "-", "--links-from", "-", text="a\tb\n")
+
+
 def test_links_of_other_programs_are_symmetrized(tmp_path: Path) -> None:
     (tmp_path / "bitext").write_text("a b c\td e f g\n\nx\ty\n")
     forward, backward = tmp_path / "forward", tmp_path / "backward"

@@ -88,6 +88,29 @@ def test_bad_sentences_can_be_skipped() -> None:
     assert done.stderr == "synmt challenge: 2 bad lines left empty\n"
 
 
+def test_a_bad_sentence_with_links_can_be_skipped(tmp_path: Path) -> None:
+    good = '{"tokens":["a","b"],"heads":[2,0],"deprels":["x","root"],"upos":["NOUN","VERB"]}\n'
+    (tmp_path / "source").write_text(good + good.replace("2,0", "2,1") + good)
+    (tmp_path / "target").write_text(good * 3)
+    (tmp_path / "links").write_text("0-0 1-1\n" * 3)
+    beside = ["--target", tmp_path / "target", "--links", tmp_path / "links", "--linked-upos", "NOUN"]
+    done = synmt("challenge", "query", "--upos", "NOUN", *beside, "--on-error", "blank", tmp_path / "source")
+    assert (done.returncode, done.stdout) == (0, "1\n3\n")
+
+
+def test_sentences_as_they_are_have_no_parallel_lines(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_text("x\n")
+    done = synmt("challenge", "particle", "--format", "whole", "--text", tmp_path / "lines", text=PUT_OUT)
+    assert is_wrong_usage(done, "--format whole has no effect with --text")
+
+
+def test_brackets_in_a_query_mean_themselves() -> None:
+    text = "1\ta\t_\tNOUN\t_\t{}=Sing\t0\troot\t_\t_\n\n"
+    both = text.format("Number[psor]") + text.format("Numberp")
+    for given in ("--feature", "Number[psor]=Sing"), ("--pattern", 'N [feature="Number[psor]=Sing"]'):
+        assert synmt("challenge", "query", *given, text=both).stdout == "1\n"
+
+
 def test_reordering(tmp_path: Path) -> None:
     (tmp_path / "en").write_text("I have it seen\na b .\n\n")
     records = [{"tokens": ["seen", "have", "I", "it"], "tree": "(S seen have I it)"}, {"tokens": [".", "a"]}, {}]

@@ -43,6 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("align aligner --format jsonl", PAIR, '"links":['),
         ("align aligner --format jsonl --jobs 2", PAIR, '"links":['),
         ("align --links-from links", PAIR, "0-0"),
+        ("project --target-language de", '{"tokens":["He"],"heads":[0],"deprels":["root"]}\tEr\t0-0', '"heads":[0]'),
         ("linearize", RECORD, "(S (NP"),
         ("bpe apply --codes codes", "fat", "fa@@ t"),
     ],

@@ -170,6 +170,22 @@ def test_new_trees_leave_the_rest_of_a_treebank_unchanged() -> None:
             assert old[:3] + old[4:6] + old[8:] == new[:3] + new[4:6] + new[8:]
 
 
+AGAIN = "parse", "--input", "records", "--parser", "udpipe", "--again"
+
+
+@pytest.mark.parametrize("again", ["trees", "tags"])
+def test_parsing_again_reads_text_and_keeps_masks(again: str) -> None:
+    text = '{"text":"Go home."}\n{"tokens":["Go"],"upos":["X"],"masks":{"own":["1"]}}\n'
+    first, second = map(json.loads, synmt(*AGAIN, again, text=text).stdout.splitlines())
+    assert (first["tokens"], first["upos"][2]) == (["Go", "home", "."], "PUNCT")
+    assert second["masks"] == {"own": ["1"]}
+
+
+def test_a_bad_saved_block_is_an_error() -> None:
+    done = synmt(*AGAIN, "trees", "--format", "conllu", text='{"tokens":["a"],"conllu":"junk"}\n')
+    assert is_one_line_of_error(done, "expected 10 columns")
+
+
 def test_parsing_again_needs_trees_and_tags_need_udpipe() -> None:
     assert "--again needs --input ptb or" in synmt("parse", "--again", "trees", text="Go.\n").stderr
     options = ["parse", "--input", "records", "--again", "tags"]

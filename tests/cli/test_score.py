@@ -59,7 +59,9 @@ def test_line_counts_must_agree(files: Path) -> None:
 
 def test_empty_files_are_an_error(files: Path) -> None:
     (files / "empty").touch()
-    assert is_one_line_of_error(synmt("score", files / "empty", "-r", files / "empty"), "no lines to score")
+    for form in [], ["--by-sentence"]:
+        done = synmt("score", files / "empty", "-r", files / "empty", *form)
+        assert is_one_line_of_error(done, "no lines to score")
     assert is_one_line_of_error(
         synmt("score", files / "base", "-r", files / "empty"), "base: 3 lines", "empty: 0 lines"
     )

@@ -124,7 +124,9 @@ def test_bad_input_gives_one_line_of_error(tmp_path: Path, options: str, cause: 
             "--tree-dropout needs an encoder that reads trees (linearized, mask, ",
         ),
         ("--model mask --source-syntax pascal --tsv x", "--model has no effect with other ideas in its place"),
-        ("--source train.jsonl --target train.de --target-language German", "language 'German' is not a code"),
+        (
+            "'German' is not a language code such as en",
+        ),
     ],
 )
 def test_wrong_usage_gives_one_line(tmp_path: Path, options: str, cause: str) -> None:
@@ -133,6 +135,12 @@ def test_wrong_usage_gives_one_line(tmp_path: Path, options: str, cause: str) ->
     done = shell(f"synmt train {system} {options} --out model", tmp_path)
     assert is_wrong_usage(done, "synmt train: ", cause, "(synmt train -h)")
     assert not (tmp_path / "model").exists()
+
+
+def test_a_language_has_a_code() -> None:
+    done = synmt("train", "--target-language", "German", "--out", "x")
+    assert done.returncode == 2
+    assert "'German' is not a language code such as en" in done.stderr
 
 
 def test_unknown_systems_are_wrong_usage() -> None:
@@ -150,7 +158,7 @@ def test_damaged_checkpoints_are_reported(mask_model: Path, tmp_path: Path) -> N
     options = " ".join(TINY)
     done = shell(
         f"synmt train --model mask --source train.jsonl --target train.de --target-language de {options}"
-        " --out model --resume",
+        " --dev-source train.jsonl --dev-target train.de --out model --resume",
         tmp_path,
     )
     assert is_one_line_of_error(done, "model/checkpoint/update-7.safetensors: ")

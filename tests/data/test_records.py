@@ -61,6 +61,11 @@ def test_the_first_nonempty_line_determines_the_format(needs_tree: bool) -> None
     assert mask.tree is not None and write_brackets(mask.tree) == "(NP (NN rain))"
 
 
+def test_a_placeholder_begins_no_record() -> None:
+    (record,) = read("{0} files")
+    assert record.text == "{0} files"
+
+
 @pytest.mark.parametrize(
     ("text", "cause"),
     [

@@ -64,6 +64,7 @@ def test_the_mean_is_shown_where_all_seeds_have_values() -> None:
         ("update\tloss\n", "log.tsv: the log has no numbers"),
         ("a\tb\n1\t2\n", "log.tsv:2: not a row of the log of a training run"),
         ("update\tloss\n1\t2\nx\t2\n", "log.tsv:3: not a row of the log of a training run"),
+        ("update\tloss\n1\t1\t5\n", "log.tsv:2: not a row of the log of a training run"),
         ("update\tloss\n1\ty\n", "log.tsv:2: not a row of the log of a training run"),
         ("update\tloss\n\t\n", "log.tsv:2: not a row of the log of a training run"),
         ("update\tloss\n1\t1e300\n", "log.tsv:2: not a row of the log of a training run"),

@@ -205,6 +205,12 @@ def test_against_best_compares_with_the_best_system_by_each_metric() -> None:
         assert not any(comparison.better for comparison in row)
 
 
+def test_one_sentence_shows_no_significance() -> None:
+    for test in TESTS:
+        found = compare(given_input([chrf(NONE)], [["a b"], ["c d"]], [["c d"]]), test, 200, 1).comparisons[1][0]
+        assert found.better and found.p == 1
+
+
 def test_findings_are_explained_and_reproducible() -> None:
     once, again, other = (
         compare(given_input([bleu(NONE)], [BASE, LIKE_BASE], [REFERENCE]), "bootstrap-wins", 100, seed)

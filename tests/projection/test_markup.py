@@ -15,6 +15,7 @@ from synmt.streams import Line
 from synmt.text.links import Link
 from synmt.text.markup import MOST_ELEMENTS, Markup, Span, read_markup
 from synmt.text.tokenization import spans_of
+from tests.cli.commands import is_one_line_of_error, synmt
 from tests.text.marked import marked_line, words_of
 
 TARGET_WORDS = ["the", "house", "x1", "&", "<b>", "3,5", "日本", "…", "(", "?", "a"]
@@ -245,6 +246,11 @@ def test_typical_placements(source: str, target: str, links: str, written: str) 
 def test_a_line_of_tags_alone_needs_no_translation() -> None:
     assert carried("<p><br/></p>", "", "") == "<p><br/></p>"
     assert EMPTY.carried() == ""
+
+
+def test_a_line_whose_words_are_not_in_the_text_is_a_bad_line() -> None:
+    line = "<b>DOTMULTI</b> a\tx y\t0-0\n"  # which the Moses tokenizer uses itself
+    assert is_one_line_of_error(synmt("project", "--markup", text=line), "stdin:1: the token '.' is not in the text")
 
 
 def test_time_is_bounded_for_any_line() -> None:

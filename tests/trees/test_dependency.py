@@ -233,6 +233,11 @@ def test_missing_columns_of_other_formats_are_named(row: str, cause: str) -> Non
         read_conllu(row)
 
 
+def test_a_sentence_without_heads_survives_the_round_trip() -> None:
+    text = "# text = a\n1\ta\t_\t_\t_\t_\t_\t_\t_\t_"
+    assert conllu_of_record(read_whole_conllu(text)) == f"{text}\n"
+
+
 def test_a_multiword_token_has_the_columns_of_its_highest_word() -> None:
     rows = ["# sent_id = 1", "# text = zum Haus", "1-2 zum _ _ _ _ _ _ _ _", "1 zu zu ADP APPR _ 3 case _ _"]
     rows += ["2 dem der DET ART _ 1 det _ _", "3 Haus Haus NOUN NN _ 0 root _ _"]

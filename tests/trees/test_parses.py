@@ -1,6 +1,7 @@
 """Trees that span several lines, compared with NLTK's printer."""
 
 import re
+from dataclasses import replace
 from itertools import count
 
 import nltk
@@ -57,6 +58,13 @@ def test_a_tree_is_read_before_the_next_line_arrives() -> None:
     found = lines_of_trees(slowly())
     assert (next(found).text, asked) == ("(A a)", [1])
     assert (next(found).text, asked) == ("(B\n b)", [1, 2, 3])
+
+
+def test_a_pause_inside_a_tree_changes_nothing() -> None:
+    given_lines = lines("(S\n  (A a))\n\n(B b)\n")
+    paused = [replace(line, pauses=line.number == 1) for line in given_lines]
+    assert [line.text for line in lines_of_trees(paused)] == [line.text for line in lines_of_trees(given_lines)]
+    assert len(list(lines_of_trees(paused))) == 2
 
 
 def test_words_of_text_and_records() -> None:
