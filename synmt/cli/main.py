@@ -165,7 +165,7 @@ def reported(name: str, work: Callable[[], int | None], mark: str = "") -> int:
 
 
 class Messages:
-    """Standard error. Work goes on if it is closed, or if its reader has read enough; only standard output counts."""
+    """Standard error, where a failed write stops no work: it may be closed, or a pipe that nobody reads."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -142,9 +142,9 @@ def _check_translate(options: Options, model: ModelConfig) -> None:
 
 
 def _meaning(name: str, own: Options, shared: Options) -> Options:
-    """Return the option of `synmt train` that a system's name stands for, none if its own options replace it.
+    """Return the option of `synmt train` that the name of a system means, or none if its own options choose otherwise.
 
-    Raises ValueError for a name without a meaning if no option chooses the model.
+    Raises ValueError if neither the name nor an option chooses the model.
     """
     ideas = {"source-syntax": SOURCE_IDEAS, "target-syntax": TARGET_IDEAS}
     side = next((each for each, known in ideas.items() if set(name.split("+")) <= known.keys()), None)
@@ -377,20 +377,19 @@ class Systems:
     def _train(self, training: Training) -> None:
         assert self.run.train and self.run.dev
         place, model = self.place, model_of(self.place, training)
-        options = {
-            **training.options,
+        inputs: Options = {
+            **{name: value for name, value in training.options.items() if name != "jobs"},  # which change no model
             "source": cut_of(place, "source", self.run.train.source, training.size),
             "target": cut_of(place, "target", self.run.train.target, training.size),
             "dev-source": self.run.dev.source,
             "dev-target": self.run.dev.target,
+            "seed": training.seed,
         }
-        jobs = {"jobs": options.pop("jobs")} if "jobs" in options else {}  # which changes no model
-        inputs = {**options, "seed": training.seed}
 
         def work() -> Cost:
             resume = {"resume": True} if (model / CONFIG_FILE).exists() else {}
-            own = {"out": model, "prepared": columns_of(place), **jobs, **resume}
-            return place.call("train", {**inputs, **own}, place.log(model))
+            own = {"out": model, "prepared": columns_of(place), **resume}
+            return place.call("train", {**training.options, **inputs, **own}, place.log(model))
 
         self.tasks.add(("training", training.title), model, inputs, work)
 

@@ -379,7 +379,7 @@ def lines_of_trees(lines: Iterable[Line]) -> Iterator[Line]:
         if is_empty and spread:
             continue
         tree.append(line)
-        depth += line.text.count("(") - line.text.count(")")
+        depth += _opened(line)
         if depth <= 0 or line.text.startswith("{"):
             yield _one(tree)
             tree, depth = [], 0
@@ -392,11 +392,16 @@ def _are_spread(lines: Iterable[Line]) -> tuple[bool, Iterator[Line]]:
     rest, ahead, spread, depth = iter(lines), list[Line](), False, 0
     for line in islice(rest, AHEAD):
         ahead.append(line)
-        depth += line.text.count("(") - line.text.count(")")
+        depth += _opened(line)
         spread = bool(line.text.strip()) and line.text[0].isspace()
         if spread or (line.pauses and depth <= 0):
             break
     return spread, chain(ahead, rest)
+
+
+def _opened(line: Line) -> int:
+    """Return the number of brackets that a line opens, minus those that it closes."""
+    return line.text.count("(") - line.text.count(")")
 
 
 def _one(lines: Sequence[Line]) -> Line:
