@@ -6,17 +6,13 @@ Rows are target words and columns source words, so a row shows the attention of 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 
 from synmt.inspection.matrix import Legend, Matrix
 from synmt.streams import BadInput, Line, readable
-from synmt.text.links import Link, check_inside, read_links
-
-ROUNDING = 1e-3  # a score may exceed its bounds by this much
+from synmt.text.links import ROUNDING, Link, check_inside, read_json, read_links
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,43 +65,36 @@ def _alignment(line: Line, source: list[str], target: list[str]) -> Alignment:
     """Return the alignment of one line. source, target: the words to use if the line has only links."""
     try:
         if line.text.startswith("{"):
-            return _from_json(orjson.loads(line.text))
+            return _from_json(line.text)
         return _from_links(source, target, dict.fromkeys(sorted(read_links(line.text).possible), 1.0))
     except (ValueError, TypeError) as error:
         raise line.error(error) from None
 
 
-def _from_json(fields: dict[str, Any]) -> Alignment:
+def _from_json(text: str) -> Alignment:
     """Return an alignment with the `scores` of all pairs of words, [source][target]; if there are none, with the scores
     of the links, `[i, j, score]`."""
+    fields, of_links = read_json(text)
     source, target = (list(map(str, fields.get(side) or [])) for side in ("source", "target"))
     if not source or not target:
         raise ValueError("no words in source or target")
-    of_links = {(int(i), int(j)): float(*score or [1.0]) for i, j, *score in fields.get("links", [])}
     alignment = _from_links(source, target, of_links)
     if "scores" not in fields:
         return alignment
     scores = np.array(fields["scores"], float)
     if scores.shape != alignment.scores.shape:
         raise ValueError(f"scores are {list(scores.shape)} for {len(source)} source and {len(target)} target words")
-    _check_scores(scores)
+    if not ((scores > -ROUNDING) & (scores < 1 + ROUNDING)).all():
+        raise ValueError("a score must be between 0 and 1")
     return Alignment(source, target, alignment.links, scores.astype(np.float32))
 
 
 def _from_links(source: list[str], target: list[str], of_links: dict[Link, float]) -> Alignment:
     check_inside(of_links.keys(), len(source), len(target))
-    if any(min(link) < 0 for link in of_links):
-        raise ValueError("a link has a negative word number")
     scores = np.zeros((len(source), len(target)))
     for link, score in of_links.items():
         scores[link] = score
-    _check_scores(scores)
     return Alignment(source, target, list(of_links), scores.astype(np.float32))
-
-
-def _check_scores(scores: npt.NDArray[np.float64]) -> None:
-    if not ((scores > -ROUNDING) & (scores < 1 + ROUNDING)).all():
-        raise ValueError("a score must be between 0 and 1")
 
 
 def alignment_matrices(alignments: Sequence[Alignment], files: Sequence[str]) -> tuple[list[Matrix], Legend]:

@@ -18,12 +18,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 
 from synmt import __version__
 from synmt.metrics.config import CATEGORIES, Compared, citing
 from synmt.metrics.metric import Score, Statistics
-from synmt.text.links import Link, Links, check_numbers
+from synmt.text.links import Link, Links, read_json
 
 NAMES = ("AER", "Precision", "Recall", "F1")
 
@@ -87,20 +86,13 @@ def read_prediction(line: str) -> Prediction:
     """
     if line.strip() in ("", "{}"):
         return Prediction()
-    try:
-        fields = orjson.loads(line)
-        links = frozenset((link[0], link[1]) for link in fields["links"])
-        predicted = tuple(fields["predicted"])
-    except orjson.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error}") from None
-    except (KeyError, TypeError, IndexError):
-        raise ValueError('needs "links": [[source word, target word], …] and "predicted": [true or false, …]') from None
-    check_numbers(links)
-    if any(type(word) is not bool for word in predicted):
-        raise ValueError("predicted must be true or false for each target word")
+    fields, links = read_json(line)
+    predicted = fields.get("predicted")
+    if not isinstance(predicted, list) or any(type(word) is not bool for word in predicted):
+        raise ValueError('needs "predicted": [true or false for each target word]')
     if any(target >= len(predicted) for _, target in links):
         raise ValueError(f"a link to a word beyond the {len(predicted)} target words")
-    return Prediction(links, predicted)
+    return Prediction(frozenset(links), tuple(predicted))
 
 
 class PredictionCategory:
@@ -158,13 +150,4 @@ def read_scored(line: str) -> Scored:
     """
     if line.strip() in ("", "{}"):
         return Scored()
-    try:
-        links = {(i, j): score for i, j, score in orjson.loads(line)["links"]}
-    except orjson.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error}") from None
-    except (KeyError, TypeError, ValueError):
-        raise ValueError('needs "links": [[source word, target word, score], …]') from None
-    check_numbers(links)
-    if any(type(score) not in (int, float) or not 0 <= score <= 1 for score in links.values()):
-        raise ValueError("a score must be between 0 and 1")
-    return Scored(links)
+    return Scored(read_json(line, scored=True)[1])

@@ -24,15 +24,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-import orjson
-
-from synmt.text.links import Link, LinkError, check_inside, read_links
+from synmt.text.links import Link, LinkError, check_inside, read_json, read_links
 from synmt.text.tokenization import is_punctuation
 from synmt.trees.dependency import DEPENDENCY, UNKNOWN, depths
 from synmt.trees.record import ParseRecord
 
 SYMBOLS = frozenset("%&@#*/§‰")  # punctuation to Unicode, but not to Universal Dependencies
-ROUNDING = 1e-3  # a mean of probabilities may exceed 1 by this much
 Arc = tuple[int, int]  # head and word of a target, from 1; the head of a root is 0
 Weights = defaultdict[str, float]  # of labels
 TOGETHER = 0.5  # weight of an arc between words linked to the same source word
@@ -58,33 +55,13 @@ def read_scored_links(text: str, source: Sequence[str], target: Sequence[str]) -
     Raises LinkError for malformed links, and for links between other words.
     """
     if text.startswith("{"):
-        links = _read_json(text, source, target)
+        fields, links = read_json(text)
+        for side, words in (("source", source), ("target", target)):
+            if fields.get(side, words) != list(words):
+                raise LinkError(f"the links belong to different {side} words")
     else:
         links = dict.fromkeys(sorted(read_links(text).possible), 1.0)
     check_inside(links.keys(), len(source), len(target))
-    return links
-
-
-def _read_json(text: str, source: Sequence[str], target: Sequence[str]) -> dict[Link, float]:
-    try:
-        fields = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise LinkError(f"links are not JSON: {error}") from None
-    found = fields.get("links", []) if isinstance(fields, dict) else None
-    if not isinstance(found, list):
-        raise LinkError(f"{text!r:.40} is not a list of links")
-    for side, words in (("source", source), ("target", target)):
-        if fields.get(side, words) != list(words):
-            raise LinkError(f"the links belong to different {side} words")
-    links: dict[Link, float] = {}
-    for each in found:
-        match each:
-            case [int(i), int(j), float() | int() as score] if min(i, j) >= 0 and 0 <= score <= 1 + ROUNDING:
-                links[i, j] = min(1.0, score)
-            case [int(i), int(j)] if min(i, j) >= 0:
-                links[i, j] = 1.0
-            case _:
-                raise LinkError(f"{each!r:.40} is not a link such as [3, 4, 0.9]")
     return links
 
 

@@ -1,8 +1,10 @@
-"""Links between the words of two sentences, as text: Pharaoh lines and GIZA++'s A3 files.
+"""Links between the words of two sentences, as text: Pharaoh lines, JSON lines and GIZA++'s A3 files.
 
 Pharaoh's `i-j` joins source word i and target word j; `ipj` marks a possible but not sure link, as in hand alignments
 (Och & Ney 2003), and `i-j:0.93` adds a score. In memory, words count from 0; `base` is the number of the first word in
 the text.
+
+A JSON line of `synmt align` has `links`, a list of `[i, j, score]`, and usually `source` and `target`, lists of words.
 
 An A3 file has three lines per sentence pair:
 
@@ -16,11 +18,15 @@ The words of its third line, after NULL, are on the source side of the model; th
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from typing import Any
+
+import orjson
 
 from synmt.streams import Line
 
 Link = tuple[int, int]  # source word, target word
 HEADER = "# Sentence pair"
+ROUNDING = 1e-3  # a mean of probabilities may exceed 1 by this much
 _WORD = re.compile(r"\(\{((?: \d+)*) \}\)", re.ASCII)
 _SCORE = re.compile(r":[01](?:\.\d{1,9})?(?=\s|$)", re.ASCII)
 _LINK = re.compile(rf"(\d{{1,9}})([-p])(\d{{1,9}})({_SCORE.pattern})?", re.ASCII)
@@ -74,10 +80,32 @@ def _read(text: str, base: int) -> list[tuple[Link, str, float]]:
     return read
 
 
-def check_numbers(links: Iterable[Link]) -> None:
-    """Raise LinkError for items from JSON that are not links."""
-    if any(type(word) is not int or word < 0 for link in links for word in link):
-        raise LinkError("a link joins the numbers of two words, counted from 0")
+def read_json(text: str, scored: bool = False) -> tuple[dict[str, Any], dict[Link, float]]:
+    """Return the fields of a JSON line, and its links with their scores, at most 1. Raises LinkError.
+
+    scored: whether there must be links with scores; otherwise, a line may have none, and a link without a score gets 1.
+    """
+    try:
+        fields = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise LinkError(f"not JSON: {error}") from None
+    found = fields.get("links", None if scored else []) if isinstance(fields, dict) else None
+    if not isinstance(found, list):
+        raise LinkError('needs "links": [[source word, target word, score], …]')
+    links = {}
+    for each in found:
+        match each:
+            case [i, j, *score] if type(i) is type(j) is int and min(i, j) >= 0 and scored <= len(score) <= 1:
+                links[i, j] = _score(*score)
+            case _:
+                raise LinkError(f"{each!r:.40} is not a link such as [3, 4, 0.9]")
+    return fields, links
+
+
+def _score(value: Any = 1.0) -> float:
+    if type(value) not in (int, float) or not 0 <= value <= 1 + ROUNDING:
+        raise LinkError("a score must be between 0 and 1")
+    return min(1.0, value)
 
 
 def detect_base(lines: Iterable[str]) -> int:

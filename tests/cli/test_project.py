@@ -73,11 +73,11 @@ def test_further_sources_follow_with_their_links() -> None:
         ('{"tokens": ["a", "b"], "heads": [2, 1]}\tb\t0-0', "its own ancestor"),
         (f"{GAVE}\tSie gibt\t0-0 1-2", "link 1-2 for 4 source and 2 target words"),
         (f"{GAVE}\tSie gibt\t0-0 x", "'x' is not a link"),
-        (f'{GAVE}\tSie gibt\t{{"links": [[0, 0, 1.5]]}}', "is not a link such as"),
+        (f'{GAVE}\tSie gibt\t{{"links": [[0, 0, 1.5]]}}', "a score must be between 0 and 1"),
         (f'{GAVE}\tSie gibt\t{{"links": [[0, -1]]}}', "is not a link such as"),
-        (f'{GAVE}\tSie gibt\t{{"links": 3}}', "is not a list of links"),
+        (f'{GAVE}\tSie gibt\t{{"links": 3}}', 'needs "links"'),
         (f'{GAVE}\tSie gibt\t{{"target": ["Sie"], "links": []}}', "the links belong to different target words"),
-        (f"{GAVE}\tSie gibt\t{{", "links are not JSON"),
+        (f"{GAVE}\tSie gibt\t{{", "not JSON"),
     ],
 )
 def test_bad_lines_are_reported_or_left_empty(line: str, cause: str) -> None:

@@ -175,7 +175,7 @@ def test_errors_of_prediction_and_alignment(tmp_path: Path) -> None:
         ["cPcA", "0.0000"], ["wPcA", "33.3333"], ["cPwA", "66.6667"], ["wPwA", "0.0000"],
     ]  # fmt: skip
     bad = synmt("score", "--errors", "-r", tmp_path / "gold", text='{"links": []}\n')
-    assert is_one_line_of_error(bad, 'synmt score: stdin:1: needs "links"')
+    assert is_one_line_of_error(bad, 'synmt score: stdin:1: needs "predicted"')
 
 
 def test_reliability_of_link_scores(tmp_path: Path) -> None:

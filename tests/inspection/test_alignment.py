@@ -41,7 +41,7 @@ def test_plain_links_use_the_words_of_another_file() -> None:
         (["0-0"], "a.jsonl:7: no file has words"),
         ([WORDS, "0-2"], "a.jsonl:7: link 0-2 for 3 source and 2 target words"),
         ([{**WORDS, "links": [[3, 0]]}], "a.jsonl:7: link 3-0 for 3 source and 2 target words"),
-        ([{**WORDS, "links": [[-1, 0]]}], "a.jsonl:7: a link has a negative word number"),
+        ([{**WORDS, "links": [[-1, 0]]}], r"a.jsonl:7: \[-1, 0\] is not a link"),
         ([{**WORDS, "links": [[0]]}], "a.jsonl:7: "),
         ([{**WORDS, "links": 1}], "a.jsonl:7: "),
         ([{**WORDS, "scores": [[1, 0]]}], r"a.jsonl:7: scores are \[1, 2\] for 3 source and 2 target words"),
