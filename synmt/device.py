@@ -23,6 +23,8 @@ def local_device(name: str) -> torch.device:
         device = torch.empty(0, device=torch.device(name)).device  # with its number, even if the name has none
     except (RuntimeError, AssertionError) as error:
         raise BadInput(f"device {name}: {str(error).splitlines()[0]}") from None
+    if device.type == "meta":
+        raise BadInput(f"device {name}: computes nothing")
     # cuDNN's attention makes a plan for each shape, and nearly every batch has a new one.
     torch.backends.cuda.enable_cudnn_sdp(False)
     return device

@@ -12,6 +12,7 @@ import torch
 import torch.utils.backend_registration
 
 from synmt.device import local_device, sent
+from synmt.streams import BadInput
 from tests.cli.commands import output_of, warm_command
 from tests.training.runs import with_target_trees, write_corpus
 
@@ -90,6 +91,11 @@ def test_a_device_has_a_number() -> None:
     code += "from synmt.device import local_device\nwith pretended_gpu.EveryOperation(): print(local_device('gpu'))"
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1], capture_output=True, text=True)
     assert done.stdout == "gpu:0\n", done.stderr[-3000:]
+
+
+def test_a_device_that_computes_nothing_is_refused() -> None:
+    with pytest.raises(BadInput, match="device meta: computes nothing"):
+        local_device("meta")
 
 
 def test_tensors_are_not_copied_on_a_cpu() -> None:

@@ -54,9 +54,10 @@ def average(models: Sequence[Path], out: Path, notes: Notes) -> None:
 
 
 def _shared(folder: Folder) -> dict[str, object]:
-    """Return what models must share to be averaged, by name."""
-    config = replace(folder.config, words=None).fields()
-    return {**flat(config), "vocabulary": folder.vocabulary, "codes": folder.bpe.codes}
+    """Return what models must share to be averaged, by name: everything but dropout, which only training has."""
+    config = flat(replace(folder.config, words=None).fields())
+    config = {name: value for name, value in config.items() if not name.endswith("dropout")}
+    return {**config, "vocabulary": folder.vocabulary, "codes": folder.bpe.codes}
 
 
 def _beginnings(folder: Folder) -> set[object]:

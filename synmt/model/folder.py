@@ -64,8 +64,9 @@ def read_folder_config(path: Path, kind: type[Config]) -> tuple[Config, dict[str
                 f"an aligner ({name!r:.40})" if name != "" else "a translation model" for name in (kind.aligner, found)
             )
             raise ValueError(f"expected {next(names)}, found {next(names)}")
-        config = kind.read(dict(fields["model"]))
-        if unknown := fields["model"].keys() - config.fields().keys():
+        model = dict(fields["model"])
+        config = kind.read(model)
+        if unknown := model.keys() - config.fields().keys():
             raise ValueError(f"unknown field {min(unknown)!r}")
         training = dict(fields["training"])
     return config, training

@@ -15,7 +15,7 @@ from synmt.ideas.source import Task
 from synmt.ideas.target import Hypothesis, Output
 from synmt.ideas.target.arcs.search import ArcOutput
 from synmt.model.config import ModelConfig
-from synmt.model.folder import ModelFolder
+from synmt.model.folder import CODES_FILE, ModelFolder
 from synmt.model.source import SourceFeatures
 from synmt.model.translation import TranslationModel
 from synmt.nn.encoding import SourceBatch
@@ -30,6 +30,7 @@ from synmt.trees.arc_tokens import write_entries
 from synmt.trees.record import ParseRecord
 
 WINDOW = 2000
+USUAL_BEAM = 8  # a batch for more hypotheses per sentence has fewer sentences, so that memory stays the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,9 @@ class Translator:
                 raise BadInput("writes trees, but an ensemble needs models that write only words", str(others[0]))
             if each.vocabulary.target != first.vocabulary.target:
                 raise BadInput(
-                    f"has a different target vocabulary than {first.path}; an ensemble needs the same", str(each.path)
+                    f"has a different target vocabulary than {first.path}; an ensemble needs the same:"
+                    f" train it on the same targets with --codes {first.path}/{CODES_FILE}",
+                    str(each.path),
                 )
         words = {(folder.config.languages, folder.config.tokenizer) for folder in folders}
         if len(words) > 1:
@@ -164,7 +167,9 @@ class Translator:
         processes.
         """
         run = run or alone(self.translate_batch)
-        return in_windows(sentences, WINDOW, _length, self.batch_tokens, run, pauses)
+        hypotheses = self.samples if self.search.sample else self.search.beam
+        tokens = max(1, self.batch_tokens * USUAL_BEAM // max(USUAL_BEAM, hypotheses))
+        return in_windows(sentences, WINDOW, _length, tokens, run, pauses)
 
     def translate_batch(self, sentences: Sequence[SourceFeatures]) -> list[list[Translation]]:
         """Return the translations of sentences of similar lengths, as `translate` does."""

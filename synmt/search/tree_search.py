@@ -230,7 +230,7 @@ class _Search:
         for each in ranked[: self.beam]:
             if each.has_ended:
                 ids = each.ids[:-1] if each.ids[-1] == END else each.ids
-                score = each.total / self.config.penalty(len(each.words))
+                score = each.total / self.config.penalty(max(1, len(each.words)))  # a string may have arcs alone
                 finished.append(Hypothesis(ids, each.log_probability, score))
         if len(finished) >= self.beam:
             return []

@@ -85,7 +85,7 @@ class Vocabulary:
         return [ids.get(token, UNKNOWN) for token in tokens]
 
     def encode_labels(self, name: str, labels: Iterable[str]) -> list[int]:
-        numbers = self._label_numbers[name]
+        numbers = self._label_numbers.get(name, {})  # none if no training sentence has labels
         return [numbers.get(label, 0) for label in labels]
 
     def encode_target(self, tokens: Iterable[str]) -> list[int]:

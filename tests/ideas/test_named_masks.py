@@ -108,5 +108,7 @@ def test_masks_of_the_wrong_size_are_reported(masks: str, cause: str) -> None:
 def test_missing_masks_are_reported() -> None:
     with pytest.raises(ValueError, match="need names"):
         source_side({"named-masks": {}})
+    with pytest.raises(ValueError, match="each once"):
+        source_side({"named-masks": {"names": "a+a"}})
     with pytest.raises(ValueError, match="has no mask 'm'"):
         matrix("sequence", read_record(RECORD), "m")

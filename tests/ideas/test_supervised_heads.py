@@ -115,6 +115,16 @@ def test_the_loss_of_the_worked_example() -> None:
     torch.testing.assert_close(found, torch.tensor([[math.log(4 / 6), math.log(2 / 6), 0.0]]))
 
 
+def test_targets_that_are_hidden_are_not_taught() -> None:
+    hidden = float("-inf")
+    logits = torch.tensor([[[0.0, hidden, hidden], [hidden, 1.0, 1.0]]], requires_grad=True)
+    targets = torch.tensor([[[False, True, True], [True, True, False]]])
+    found = log_mass(logits, targets)
+    assert found.tolist() == [[0.0, pytest.approx(math.log(0.5))]]
+    found.sum().backward()
+    assert logits.grad is not None and logits.grad[0, 0].tolist() == [0, 0, 0] and logits.grad.isfinite().all()
+
+
 def test_the_gradient_of_the_loss() -> None:
     """The test uses finite differences in float64. Hidden keys and queries without targets have no gradient."""
     torch.manual_seed(0)
@@ -270,6 +280,8 @@ def test_layers_and_heads_of_patterns() -> None:
         Taught("previous", 2, 0), Taught("parent", 3, 1), Taught("next", 2, 1)
     ]  # fmt: skip
     assert SupervisedHeads(teach="self@1.1+next@1", layer=4).taught() == [Taught("self", 1, 0), Taught("next", 1, 1)]
+    many = 20_000  # takes seconds if each head looks through all others
+    assert [each.head for each in SupervisedHeads(teach="+".join(["self"] * many)).taught()] == [*range(many)]
     assert SupervisedHeads().taught(1) == [Taught("next", 1, 0)]
     assert SupervisedHeads().taught(6) == [Taught("next", 2, 0)]
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from synmt.data.corpus import Corpus
+from synmt.ideas.target import Hypothesis
 from synmt.ideas.target.tags.strings import read_tag
 from synmt.model.source import source_side
 from synmt.model.target import target_side
@@ -51,6 +52,21 @@ def test_words_equal_those_of_sequence() -> None:
     config = SearchConfig(beam=3, max_length_offset=2)
     ours, theirs = (beam_search(each, source, config) for each in (model, plain))
     assert [[each.ids for each in found] for found in ours] == [[each.ids for each in found] for found in theirs]
+
+
+def test_a_translation_without_words_has_no_tags() -> None:
+    """With `multitask`, a translation may consist of brackets."""
+    corpus, vocabulary = tiny.corpus("sequence", "tags")
+    model = tiny.model("sequence", vocabulary, target="tags")
+    output = target_side({"tags": {}}).spelling.output(vocabulary)
+    with torch.no_grad():
+        encoded = model.encode(corpus.batch([0, 1], CPU)[0])
+        for found in (
+            [[Hypothesis([], -1.0, -1.0)], []],
+            [[Hypothesis([], -1.0, -1.0)], [Hypothesis([2], -2.0, -2.0)]],
+        ):
+            (alone,), *_ = output.finished(model, encoded, "strict", found)
+            assert (alone.ids, alone.log_probability) == ([], -1.0)
 
 
 def test_the_share_applies_to_the_gradient() -> None:

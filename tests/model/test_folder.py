@@ -84,6 +84,7 @@ def test_paths_that_are_not_model_folders(tmp_path: Path) -> None:
 HOSTILE: list[tuple[str, dict[str, Any], str]] = [
     ("top", {"format": 1}, "written in format 1, but"),
     ("top", {"model": []}, ""),
+    ("top", {"model": [["source", {"mask": {}}]]}, ""),
     ("model", {"source": {"../mask": {}}}, "unknown idea"),
     ("model", {"source": ["mask"]}, ""),
     ("model", {"source": {"mask": {}, "linearized": {}}}, "cannot be combined"),

@@ -73,11 +73,15 @@ def slow_beam_search(
                 all_logits += [next_logits(other, ids, other.encode(form), None) for other, form in others]
                 log_p = torch.stack([logits.double().softmax(dim=0) for logits in all_logits]).mean(dim=0).log()
             log_p[UNKNOWN] = float("-inf")
+            end = float(log_p[END])
             if length == 1 or length - 1 < words * config.min_length_ratio:
                 log_p[END] = float("-inf")
+            new = [not repeats([*ids, token], config.no_repeat) for token in range(len(log_p))]
+            if config.no_repeat and not any(new[token] for token in log_p.isfinite().nonzero().flatten().tolist()):
+                log_p[END] = end  # a translation may be too short if it would repeat itself otherwise
             for token, value in enumerate(log_p.tolist()):
                 may = transitions is None or may_follow(ids, token, transitions, config, subwords, limit)
-                if value > float("-inf") and may and not repeats([*ids, token], config.no_repeat):
+                if value > float("-inf") and may and new[token]:
                     candidates.append(([*ids, token], score + value))
         candidates.sort(key=lambda candidate: -candidate[1])
         for ids, score in candidates[: config.beam]:

@@ -62,6 +62,7 @@ def test_every_target_side_matches_the_slow_search(target: str, constraints: Con
     "bounds",
     [
         {"no_repeat": 1},
+        {"no_repeat": 1, "min_length_ratio": 20.0, "max_length_offset": 30},
         {"no_repeat": 2, "max_length_ratio": 1.5},
         {"min_length_ratio": 1.2},
         {"min_length_ratio": 3.0, "max_length_ratio": 1.3, "no_repeat": 3},
@@ -74,7 +75,7 @@ def test_bounds_match_the_slow_search(bounds: dict[str, float], target: str) -> 
     model = tiny.model("sequence", vocabulary, target=target, seed=3)
     for end_bias in (-1.0, 3.0):
         model.network.output_bias.data[END] = end_bias
-        config = SearchConfig(beam=3, max_length_offset=4, **bounds)  # type: ignore[arg-type]
+        config = SearchConfig(**{"beam": 3, "max_length_offset": 4, **bounds})  # type: ignore[arg-type]
         batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
         for index, found in enumerate(beam_search(model, batch, config)):
             expected = slow_beam_search(model, sources.batch([index], vocabulary.padding, CPU), config)

@@ -35,6 +35,12 @@ def test_source_only_tokens_are_unknown_to_the_target_side() -> None:
     assert small().encode_target(["NP", "house", structural("NP"), "haus"]) == [2, UNKNOWN, UNKNOWN, 3, END]
 
 
+def test_without_labels_in_training_all_labels_are_unknown(tmp_path: Path) -> None:
+    for name, text in Vocabulary([END_TOKEN, UNKNOWN_TOKEN], [], {"deprels": []}).files().items():
+        (tmp_path / name).write_text(text)
+    assert Vocabulary.load(tmp_path, 9).encode_labels("deprels", ["nsubj"]) == [0]
+
+
 def test_end_and_unknown_tokens_are_not_words() -> None:
     assert small().decode([UNKNOWN, 3, 2, END]) == ["haus", "NP"]
 

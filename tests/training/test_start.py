@@ -191,6 +191,8 @@ def test_unrelated_models_are_reported(learnt: Folder, data: PairFiles, tmp_path
     notes.say()
     said = f"{learnt.path} and {stranger.path} did not start from the same parameters, so their average may be useless"
     assert noted() == said
+    drier = run(tmp_path / "drier", data, config=replace(SHORT, updates=1), network=replace(tiny.CONFIG, dropout=0.5))
+    average([learnt.path, drier.path], tmp_path / "another", notes)  # dropout is no part of a network
     smaller = run(tmp_path / "smaller", data, "sequence", config=replace(SHORT, updates=1), network=tiny.CONFIG)
     with pytest.raises(BadInput, match="smaller: has a different source than"):
         average([learnt.path, smaller.path], tmp_path / "other", notes)

@@ -124,7 +124,10 @@ def target_tokens(words: Tensor, given: Tensor, reverse: bool) -> Tensor:
 
 
 def log_mass(logits: Tensor, targets: Tensor) -> Tensor:
-    """Return log Σ_j A[t, j] over the targets j of each query t, 0 for a query without any: [B,n,n] twice → [B,n]"""
-    untaught = ~targets.any(dim=2, keepdim=True)
+    """Return log Σ_j A[t, j] over the targets j of each query t: [B,n,n] twice → [B,n]
+
+    0 for a query without targets, or from which a hard mask hides all of them.
+    """
+    untaught = ~(targets & ~logits.isneginf()).any(dim=2, keepdim=True)
     of_targets = logits.masked_fill(~(targets | untaught), float("-inf"))
     return torch.logsumexp(of_targets, dim=2) - torch.logsumexp(logits, dim=2)

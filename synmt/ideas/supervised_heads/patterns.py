@@ -22,7 +22,9 @@ Both draw from a generator that is seeded by the words, so a sentence has the sa
 
 import random
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import NamedTuple
 
 from synmt.ideas.source import parents_of_words
@@ -108,11 +110,11 @@ def read_taught(teach: str, layer: int, patterns: Mapping[str, Pattern], masks: 
     """
     named = [_read(part, layer, patterns, masks) for part in teach.split("+")]
     taken = {(layer, head) for _, layer, head in named if head is not None}
+    free: defaultdict[int, count[int]] = defaultdict(count)  # heads of each layer that may be free
     found = []
     for pattern, where, head in named:
         if head is None:
-            head = next(each for each in range(len(named)) if (where, each) not in taken)
-            taken.add((where, head))
+            head = next(each for each in free[where] if (where, each) not in taken)
         found.append(Taught(pattern, where, head))
     if len({each[1:] for each in found}) < len(found):
         raise ValueError(f"teach cannot be {teach!r}: a head occurs more than once")

@@ -41,8 +41,8 @@ class NamedMasks(SourceIdea):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not all(self._names):
-            raise ValueError("named masks need names, joined by +")
+        if not all(self._names) or len(set(self._names)) < len(self._names):
+            raise ValueError("named masks need names, each once, joined by +")
 
     @property
     def _names(self) -> list[str]:

@@ -28,6 +28,8 @@ from synmt.trees.record import ParseRecord
 if TYPE_CHECKING:
     from synmt.ideas.source.pascal.attention import ParentScaling
 
+MOST_LAYERS, MOST_HEADS = 256, 2**16
+
 
 @dataclass(frozen=True)
 class Pascal(SourceIdea):
@@ -36,8 +38,8 @@ class Pascal(SourceIdea):
 
     cites: ClassVar[tuple[str, ...]] = ("bugliarello2020enhancing",)
 
-    layer: int = setting(1, "encoder layer whose attention is scaled", 1, unless="layers", most=256)
-    heads: int = setting(2, "number of scaled heads", 1, most=2**16)
+    layer: int = setting(1, "encoder layer whose attention is scaled", 1, unless="layers", most=MOST_LAYERS)
+    heads: int = setting(2, "number of scaled heads", 1, most=MOST_HEADS)
     layers: str = setting(
         "", "several layers instead of one, such as 1:2+3:1 with 2 and 1 heads; without a number: --pascal-heads"
     )
@@ -55,6 +57,10 @@ class Pascal(SourceIdea):
         numbers = [number for layer, colon, heads in parts for number in (layer, heads if colon else "1")]
         if not all(each.isascii() and each.isdigit() and int(each) > 0 for each in numbers):
             raise ValueError(f"layers cannot be {self.layers!r}")
+        if any(layer > MOST_LAYERS or heads > MOST_HEADS for layer, heads in self._heads_of_layers().items()):
+            raise ValueError(
+                f"layers cannot be {self.layers!r:.40}: more than {MOST_LAYERS} layers or {MOST_HEADS} heads"
+            )
         if len({int(layer) for layer, _, _ in parts}) < len(parts):
             raise ValueError(f"layers cannot be {self.layers!r}: a layer occurs more than once")
 

@@ -84,7 +84,7 @@ class TagOutput(Output):
         ends = [[1 + place for place, each in enumerate(ids) if self.ends_word[each]] for ids in hypotheses]
         states = model.decoder.read(model.network, inputs.to(rows.device), {}, encoded.states[rows], bias)
         network, places = model.network, [(row, end) for row, of_row in enumerate(ends) for end in of_row]
-        at_ends = states[tuple(torch.tensor(places).t())].float()
+        at_ends = states[tuple(torch.tensor(places, dtype=torch.int64).view(-1, 2).t())].float()
         with torch.autocast(states.device.type, enabled=False):
             logits = F.linear(at_ends, network.output_weight[self.first :], network.output_bias[self.first :])
         return list(np.split(logits.log_softmax(dim=1).cpu().numpy(), np.cumsum([len(each) for each in ends])[:-1]))
