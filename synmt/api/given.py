@@ -1,5 +1,6 @@
 """Converts arguments and notes of the Python functions: sentences to lines, keywords to configs."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -8,7 +9,7 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from synmt.options import MOST_JOBS, Known, Setting, check_settings, setting, settings_of
+from synmt.options import MOST_JOBS, PATHS, Known, Setting, check_settings, setting, settings_of
 from synmt.streams import BadInput, Line, OnError, WrongUsage, in_keywords, read_lines
 from synmt.trees.record import ParseRecord, write_record
 
@@ -18,6 +19,7 @@ Config = TypeVar("Config")
 # A str is text or the JSON of a record, with or without a line end; a list of str is words.
 Sentence = str | ParseRecord | Sequence[str]
 Pair = tuple[Sentence, Sentence]
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,17 @@ def takes(*settings: Setting) -> Callable[[Function], Function]:
     raises ValueError at once for a bad `device`, `jobs` or `on_error`.
     """
 
+    optional = {each.name for each in settings if each.default is None}
+    files = {each.name for each in settings if each.metavar in PATHS}
+
     def declare(function: Function) -> Function:
         @wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
+            keywords = {
+                name: str(value) if name in files and isinstance(value, Path) else value
+                for name, value in keywords.items()
+                if value is not None or name not in optional
+            }
             with _errors_in_keywords():
                 RuntimeConfig(**{name: keywords[name] for name in OF_RUNTIME if name in keywords})
                 result = function(*args, **keywords)
@@ -55,12 +65,7 @@ def takes(*settings: Setting) -> Callable[[Function], Function]:
         own = [each for each in shown.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
         names = {each.name for each in own}
         more = [
-            Parameter(
-                each.name,
-                Parameter.KEYWORD_ONLY,
-                default=each.default,
-                annotation=each.hint | None if each.default is None else each.hint,
-            )
+            Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=_annotation(each))
             for each in settings
             if each.name not in names
         ]
@@ -70,15 +75,21 @@ def takes(*settings: Setting) -> Callable[[Function], Function]:
     return declare
 
 
+def _annotation(setting: Setting) -> Any:
+    hint = setting.hint | Path if setting.metavar in PATHS and setting.kind is str else setting.hint
+    return hint | None if setting.default is None else hint
+
+
 @contextmanager
 def _errors_in_keywords() -> Iterator[None]:
     """Let messages of errors name keywords instead of options."""
     try:
         yield
     except ValueError as error:
-        if type(error) not in (ValueError, WrongUsage):
+        named = in_keywords(str(error))
+        if type(error) not in (ValueError, WrongUsage) or named == str(error):  # perhaps of the caller's generator
             raise
-        raise type(error)(in_keywords(str(error))) from None
+        raise type(error)(named) from None
     except BadInput as error:
         raise BadInput(in_keywords(error.cause), error.place) from None
 
@@ -100,7 +111,7 @@ def lines_of(sentences: Iterable[Sentence] | Path, name: str, on_error: OnError 
         yield from read_lines([str(sentences)], on_error)
         return
     for line, sentence in numbered(sentences, name):
-        yield replace(line, text=text_of(sentence, line))
+        yield with_text(line, (sentence,), on_error)
 
 
 def lines_of_pairs(
@@ -116,13 +127,25 @@ def lines_of_pairs(
     for line, sides in numbered(pairs, name):
         if isinstance(sides, str) or len(sides) != columns:
             raise TypeError("a pair is (source, target)" if columns == 2 else "a pair is (source, target, links)")
-        yield replace(line, text="\t".join(text_of(side, line).replace("\t", " ") for side in sides))
+        yield with_text(line, sides, on_error)
+
+
+def with_text(line: Line, sides: Sequence[Sentence], on_error: OnError) -> Line:
+    """Return the line with its text, several sides with tabs between them. A bad text is a fault if `on_error` is
+    blank, and otherwise raises BadInput."""
+    try:
+        texts = [text_of(side, line) for side in sides]
+    except BadInput as error:
+        if on_error == "fail":
+            raise
+        return replace(line, fault=error.cause)
+    return replace(line, text=texts[0] if len(texts) == 1 else "\t".join(text.replace("\t", " ") for text in texts))
 
 
 def numbered(items: Iterable[T], name: str) -> Iterator[tuple[Line, T]]:
     """Yield each item with a line that names its place. Raises TypeError for a str, which is one text, not several."""
     if isinstance(items, str):
-        raise TypeError(f"{name} must be several, not a single str: put it in a list")
+        raise TypeError(f"{name} must be several, not a single str: put it in a list, or give a Path for a file")
     for number, item in enumerate(items, 1):
         yield Line("", name, number), item
 
@@ -140,14 +163,16 @@ def text_of(sentence: Sentence, line: Line) -> str:
     for character, name in (("\n", "an end of line"), ("\0", "NUL")):
         if character in text:
             raise line.error(f"{name} in a sentence")
+    if SURROGATE.search(text):
+        raise line.error("half a surrogate pair, which no file in UTF-8 can contain, in a sentence")
     return text
 
 
 def checked_words(words: Sequence[str], line: Line) -> list[str]:
     """Return the words. Raises BadInput, which names the line, for a word that is empty or has white space."""
     for word in words:
-        if word.split() != [word]:
-            raise line.error(f"{word!r} is not a word: it is empty or contains white space")
+        if word.split() != [word] or SURROGATE.search(word):
+            raise line.error(f"{word!r} is not a word: it is empty, or contains white space or half a surrogate pair")
     return list(words)
 
 

@@ -5,10 +5,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import as_given, checked_words, config_of_all, numbered, takes, text_of
+from synmt.api.given import as_given, checked_words, config_of_all, numbered, takes, with_text
 from synmt.options import check_used, options_in, settings_of
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
-from synmt.parsers.config import scope_of
+from synmt.parsers.config import language_from, scope_of
 from synmt.parsers.parser import Parser, ParserInput
 from synmt.parsers.stream import ParserPool
 from synmt.streams import BadInput, BadLines, OnError, counted, note, read_lines
@@ -33,13 +33,15 @@ def parse(
 
     sentences: a file, or any iterable; parser: constituency trees (benepar), dependency trees (udpipe) or both; model:
     names or paths, to replace the small models that come with synmt; tokenized: the words of a text are separated by
-    spaces; jobs: processes; settings: `language`, `device` and `trust_pickle`, as for `synmt parse`; on_error: fail, or
+    spaces; jobs: processes; settings: `language`, `device` and `trust_pickle`, as for `synmt parse`, the language
+    by default that of the suffix of a file; on_error: fail, or
     blank: a bad line of a file becomes an empty record. A sentence that is too long for the parser has no tree. A
     warning counts both. Raises BadInput, also for a model that cannot be loaded; TypeError; and ValueError, also for a
     setting that has no effect.
     """
     models = (str(model),) if isinstance(model, str | Path) else tuple(map(str, model))
     given = {"parser": parser, "model": models, **settings}
+    given |= language_from([str(sentences)], given) if isinstance(sentences, Path) else {}
     config, bad = config_of_all(ParserConfig, given), BadLines(on_error)
     check_used(as_given(given), list(options_in(ParserConfig).values()), scope_of(given))
     inputs = _inputs(sentences, str.split if tokenized else str, bad)
@@ -65,13 +67,13 @@ def _parses(
 
 
 def _inputs(sentences: Sentences, words: Callable[[str], ParserInput], bad: BadLines) -> Iterator[ParserInput]:
+    nothing: ParserInput = ""
     if isinstance(sentences, Path):
-        nothing: ParserInput = ""
         yield from (bad.read(line, words, nothing) for line in read_lines([str(sentences)], bad.on_error))
         return
     for line, sentence in numbered(sentences, "sentences"):
         if isinstance(sentence, str):
-            yield words(text_of(sentence, line))
+            yield bad.read(with_text(line, (sentence,), bad.on_error), words, nothing)
             continue
         if isinstance(sentence, ParseRecord) or not isinstance(sentence, Sequence):
             raise TypeError(f"a sentence to parse is a str or a list of words, not {type(sentence).__name__}")

@@ -181,7 +181,7 @@ class Model:
     ) -> Iterator[ForcedTarget]:
         model, bad = self.folders[0].config, BadLines(on_error)
         sides = words_of_sides(model, config)
-        lines = lines_of_pairs(pairs, "pairs")
+        lines = lines_of_pairs(pairs, "pairs", on_error)
         for window in windows(forced_pairs(translator, model, sides, lines, config, bad, Latest()), WINDOW):
             yield from forced_targets(translator, model, window, config)
         say_doubts(bad, Notes(), *sides)

@@ -1,7 +1,7 @@
 """Translations from Python equal those of the command."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,26 @@ def test_a_bad_sentence_is_an_error_or_blank(folder: Path) -> None:
     with pytest.warns(UserWarning, match="^1 bad line left empty$"):
         found = [each.text for each in model.translate(given, on_error="blank")]
     assert found == [next(model.translate([LINES[0]])).text, "", next(model.translate([LINES[1]])).text]
+
+
+def test_sentences_that_no_file_can_contain(folder: Path) -> None:
+    model = synmt.Model.load(folder)
+    for text, cause in {"a\nb": "an end of line", "a\0b": "NUL", "a\udcffb": "half a surrogate pair"}.items():
+        with pytest.raises(synmt.BadInput, match=f"^sentences:1: {cause}"):
+            list(model.translate([text]))
+        with pytest.warns(UserWarning, match="^1 bad line left empty$"):
+            assert [each.text for each in model.translate([text], on_error="blank")] == [""]
+        with pytest.warns(UserWarning, match="^1 bad line left empty$"):
+            assert [each.entries for each in model.log_probabilities([(LINES[0], text)], on_error="blank")] == [()]
+
+
+def test_an_error_of_the_callers_generator_is_raised_unchanged(folder: Path) -> None:
+    def sentences() -> Iterator[str]:
+        yield str(int("--beam"[2:]))
+
+    with pytest.raises(ValueError, match="invalid literal") as caught:
+        list(synmt.Model.load(folder).translate(sentences()))
+    assert sentences.__name__ in [each.name for each in caught.traceback]
 
 
 @pytest.mark.parametrize(
