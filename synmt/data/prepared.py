@@ -33,6 +33,7 @@ from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 DESCRIPTION, FORMAT = "prepared.json", 3
 POLL = 0.01  # seconds between two attempts to take a lock
 CACHE_LIMIT = 20 * 10**9  # bytes of all columns in the cache
+LIBRARIES = "sacremoses", "subword-nmt", "spacy", "benepar", "ufal.udpipe"  # they find words, subwords and trees
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,17 @@ def made_of(
             orjson.dumps([model.source.settings(), model.target.settings()]).decode()
         ),
         "version of synmt": synmt.__version__,
+        "versions of libraries": _versions(),
         "code": digest({name: _code(name) for name in sorted({synmt.__name__, *_packages(model)})}),
     }
+
+
+@cache
+def _versions() -> str:
+    """Return the installed versions of LIBRARIES."""
+    from importlib.metadata import distributions  # slow to load
+
+    return " ".join(f"{name} {each.version}" for name in LIBRARIES for each in distributions(name=name))
 
 
 def _packages(model: ModelConfig) -> set[str]:

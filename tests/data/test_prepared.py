@@ -15,7 +15,7 @@ import orjson
 import pytest
 import torch
 
-from synmt.data import bitext, columns
+from synmt.data import bitext, columns, prepared
 from synmt.data.bitext import Bitext, read_bitext
 from synmt.data.columns import TextPairs, open_corpus
 from synmt.data.preparation import Counts, encode_corpus, training_examples
@@ -286,6 +286,9 @@ def test_columns_depend_on_everything_that_affects_them_and_nothing_else(tmp_pat
     assert other(model=replace(model, tokenizer="moses")) == ["--tokenizer"]
     assert other(model=replace(model, languages=("en", "fr"))) == ["language"]
     assert other(model=replace(model, network=tiny.CONFIG)) == []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prepared, "_versions", lambda: "sacremoses 0")
+        assert other() == ["versions of libraries"]
     ideas = "system, or other options of its ideas"
     assert other(model=replace(model, source=source_side({"pascal": {}})))[0] == ideas
     assert other(model=replace(model, target=tiny.TARGET_SYSTEMS["transitions"]))[0] == ideas
