@@ -6,9 +6,9 @@ from typing import Any, get_args
 import click
 
 from synmt.cli.options import input_files, on_error
-from synmt.cli.sections import SectionCommand, in_section, options_of
+from synmt.cli.sections import SectionCommand, given_in, in_section, options_of
 from synmt.options import MOST_JOBS, config_of
-from synmt.parsers.config import ParserConfig, scope_of
+from synmt.parsers.config import ParserConfig, language_from, scope_of
 from synmt.parsers.stream import Again, parses_of_lines, parses_of_trees, write_records
 from synmt.streams import BadLines, OnError, WrongUsage, convert_files, count_lines, read_lines
 from synmt.trees.formats import READERS, WRITERS, blank, reader, sentences
@@ -68,7 +68,8 @@ def command(
     Each line gives one record; the trees of several sentences in a line share one root. If a sentence is too long for
     the parser, its line gets a record without a tree, and stderr reports how many there were.
     """
-    bad, config = BadLines(on_error), config_of(ParserConfig, settings)
+    bad, own = BadLines(on_error), language_from(files, given_in(click.get_current_context()))
+    config = config_of(ParserConfig, {**settings, **own})
     if kind in READERS:
         read = reader("stripped ptb" if strip and kind == "ptb" else kind, partial=True)
         if again is None:

@@ -1,6 +1,5 @@
 """From input lines to parse records: raw text is tokenized or parsed; records and target strings are read."""
 
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +14,8 @@ from synmt.text.links import Link
 from synmt.text.tokenization import Tokenizer
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
 from synmt.trees.dependency import realigned
-from synmt.trees.formats import written
-from synmt.trees.record import ParseRecord, RecordError, begins_object, is_record, read_record
+from synmt.trees.formats import tree_form, written
+from synmt.trees.record import ParseRecord, RecordError, is_record, read_record
 from synmt.trees.transitions import read_transitions
 
 
@@ -31,9 +30,6 @@ class SentencePair:
     target: ParseRecord
     lines: tuple[Line, Line]
     links: Sequence[Mapping[Link, float]] = ()
-
-
-_CONLLU = re.compile(r"# (sent_id|text|newdoc|global\.columns)\b|1\t([^\t]*\t){8}")
 
 
 def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, Line]]:
@@ -83,9 +79,8 @@ def target_form(lines: Iterable[Line], with_arcs: bool) -> tuple[Form, Iterator[
 
 
 def _form_of(first: str) -> Form:
-    if begins_object(first):
-        return "records"
-    return "conllu" if _CONLLU.match(first) else "text"
+    form = tree_form(first)
+    return "text" if form is None or form == "ptb" else form
 
 
 def source_records(

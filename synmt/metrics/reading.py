@@ -1,5 +1,6 @@
 """Input of metrics: parallel files of hypotheses and references, and length buckets."""
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -14,10 +15,12 @@ from synmt.metrics.parses import read_parse
 from synmt.streams import Line, WrongUsage, check_stdin_once, read_lines, readable, side_by_side
 from synmt.text.links import Link, Links, check_inside, detect_base, read_links
 from synmt.text.tokenization import MosesTokenizer
-from synmt.trees.formats import as_parses, lines_of_trees, reader
+from synmt.trees.formats import as_parses, lines_of_trees, reader, tree_form
 from synmt.trees.record import read_words
 
 Reader = Callable[[str], Any]
+_LINKS = re.compile(r"\d+[-p]\d+( \d+[-p]\d+)+", re.ASCII)
+OF_TREES = {"ptb": "evalb", "conllu": "las", "records": "las or evalb"}  # metrics by the form of a file
 # Kinds of items that are compared with links. Two of them are JSON, whose words count from 0; these have a reader.
 BASED: dict[str, Reader | None] = {"links": None, "predictions": read_prediction, "scored links": read_scored}
 
@@ -116,8 +119,22 @@ def open_rows(
         readers, notes = _link_readers(compared, lines, len(files.hypotheses), config)
     else:
         lines = read_trees(files) if compared == "trees" else side_by_side(files.paths(), files.lines())
+        if compared == "translations":
+            lines = _translations(lines, len(files.hypotheses), name)
         readers, notes = _readers(compared, files, config)
     return (_row(line, readers, files, buckets) for line in lines), notes
+
+
+def _translations(lines: Iterable[Sequence[Line]], systems: int, name: str) -> Iterator[Sequence[Line]]:
+    """Yield the lines. Raises BadInput if the first reference that is not empty has links or trees instead of text."""
+    known = False
+    for row in lines:
+        reference = row[systems]
+        if not known and (text := reference.text.strip()):
+            known = True
+            if other := "aer" if _LINKS.fullmatch(text) else OF_TREES.get(tree_form(text) or ""):
+                raise reference.error(f"not a translation, which {name} compares: add --metric {other}")
+        yield row
 
 
 def read_trees(files: Files) -> Iterator[tuple[Line, ...]]:

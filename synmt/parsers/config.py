@@ -19,7 +19,7 @@ from synmt.parsers.parser import (
 )
 from synmt.streams import WrongUsage
 from synmt.streams.process import random_numbers_kept
-from synmt.text.tokenization import WordsName, open_tokenizer
+from synmt.text.tokenization import WordsName, language_of, open_tokenizer
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ class ParserConfig:
         (), "benepar model (benepar_en3, a checkpoint or folder) or .udpipe file, instead of synmt's small one",
         metavar="NAME|PATH",
     )  # fmt: skip
-    language: str = setting("en", "language of the small model: en, or de (udpipe)", needs=EMBEDDED)
+    language: str = setting(
+        "en", "language of the small model: en, or de (udpipe); by default, that of a file's suffix", needs=EMBEDDED
+    )
     device: str = setting("cpu", "device of benepar: auto, cpu, cuda or cuda:N", needs=BENEPAR)
     trust_pickle: bool = setting(False, "allow a pickled benepar model, which can run code", needs=BENEPAR)
 
@@ -60,6 +62,19 @@ def uses_embedded(given: Mapping[str, Any]) -> bool:
     parsers = given.get("parser", ParserConfig.parser).count("+") + 1
     models = given.get("model", ())
     return (1 if isinstance(models, str | Path) else len(models)) < parsers
+
+
+def language_from(files: Sequence[str], given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the language in the suffix of the files, if an embedded model needs it. given: option values by name.
+
+    Raises WrongUsage for files in several languages.
+    """
+    found = sorted({language_of(file) for file in files} - {""})
+    if not found or "language" in given or not uses_embedded(given):
+        return {}
+    if len(found) > 1:
+        raise WrongUsage(f"the files are in {' and '.join(found)}; parse them separately, or give one --language")
+    return {"language": found[0]}
 
 
 def open_parser(config: ParserConfig) -> Parser:

@@ -18,11 +18,12 @@ from synmt.streams import (
     never,
     note,
     read_lines,
+    sniff,
     windows,
     with_progress,
 )
 from synmt.streams.pool import Pool, one_thread
-from synmt.trees.formats import WRITERS, blank, write_conllu
+from synmt.trees.formats import WRITERS, blank, tree_form, write_conllu
 from synmt.trees.record import ParseRecord
 
 FIRST_WINDOW = 8  # lines; small, so that the first record comes soon
@@ -112,11 +113,15 @@ def parse_again(
 
 
 def parses_of_lines(files: Sequence[str], tokenized: bool, bad: BadLines) -> Parsing:
-    """Parse each line of files. tokenized: lines are space-separated tokens."""
+    """Parse each line of files. tokenized: lines are space-separated tokens. Raises BadInput for a file of trees."""
     latest = Latest()
+    first, lines = sniff(latest.follow(read_lines(files, bad.on_error)))
+    if form := tree_form(first):
+        line = next(line for line in lines if line.text.strip())
+        raise line.error(f"looks like {form}, not text: add --input {form}")
     read: Callable[[str], ParserInput] = str.split if tokenized else str
     nothing: ParserInput = ""
-    texts = (bad.read(line, read, nothing) for line in latest.follow(read_lines(files, bad.on_error)))
+    texts = (bad.read(line, read, nothing) for line in lines)
     return lambda parser: parse_texts(texts, parser, latest.pauses)
 
 

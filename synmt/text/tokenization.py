@@ -145,10 +145,15 @@ def with_languages(settings: Mapping[str, Any], source: str | None, target: str 
     """Return the settings, with languages that they do not set taken from the suffixes of the text files."""
     known = dict(settings)
     for name, path in (("source_language", source), ("target_language", target)):
-        suffix = PurePath(without_compression(path or "").removesuffix(".jsonl")).suffix.removeprefix(".")
-        if suffix in LANGUAGES:
-            known.setdefault(name, suffix)
+        if language := language_of(path or ""):
+            known.setdefault(name, language)
     return known
+
+
+def language_of(path: str) -> str:
+    """Return the language in the suffix of a file such as `train.de` or `train.de.jsonl.gz`, "" if it has none."""
+    suffix = PurePath(without_compression(path).removesuffix(".jsonl")).suffix.removeprefix(".")
+    return suffix if suffix in LANGUAGES else ""
 
 
 def note_tokenizers(notes: Notes, tokenizer: TokenizerName, languages: Mapping[str, str]) -> None:

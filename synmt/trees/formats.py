@@ -6,9 +6,11 @@ comments, DEPS and other MISC; `read_whole_conllu` therefore saves the block wit
 sentences is one block with a comment such as `# sentences = 5 3`, the number of words in each.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
+from typing import Literal
 
 from synmt.streams import BadInput, BadLines, Line, counted, sniff
 from synmt.trees.dependency import UNKNOWN, depths, highest
@@ -16,6 +18,7 @@ from synmt.trees.record import (
     UNATTACHED,
     ParseRecord,
     RecordError,
+    begins_object,
     brackets_of_record,
     check_heads,
     read_record,
@@ -25,6 +28,8 @@ from synmt.trees.record import (
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 SENTENCES = "sentences"  # the comment with the number of words in each sentence of a block
+_CONLLU = re.compile(r"# (sent_id|text|global\.columns) = |# newdoc\b|1\t([^\t]*\t){8}")
+_PTB = re.compile(r"\(\s*[A-Z0-9]*\s*\([A-Z]+[^()\s]*[ (]")
 AHEAD = 1000  # lines to examine for trees that span several lines
 
 
@@ -340,6 +345,13 @@ WRITERS: dict[str, Callable[[ParseRecord], str]] = {
     "ptb": brackets_of_record,
     "text": lambda record: record.text,
 }
+
+
+def tree_form(text: str) -> Literal["records", "conllu", "ptb"] | None:
+    """Return the form of a file of trees, as in READERS, by its first line that is not empty; None for other text."""
+    if begins_object(text):
+        return "records"
+    return "conllu" if _CONLLU.match(text) else "ptb" if _PTB.match(text) else None
 
 
 def reader(kind: str, partial: bool = False) -> Callable[[str], ParseRecord]:

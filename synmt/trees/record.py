@@ -201,7 +201,9 @@ def read_record(line: str, partial: bool = False) -> ParseRecord:
         fields = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         is_text = not line.lstrip().startswith("{")
-        raise RecordError(f"not JSON: {'synmt parse makes records of text' if is_text else error}") from None
+        raise RecordError(
+            f"not JSON: {'synmt parse makes records of text and, with --input, of trees' if is_text else error}"
+        ) from None
     if not isinstance(fields, dict):
         raise RecordError("not a JSON object")
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import synmt as api
 from tests.cli.commands import COLD, is_one_line_of_error, is_wrong_usage, shell, synmt
 from tests.trees.test_dependency import RICH
 
@@ -326,3 +327,42 @@ def on_terminal(line: str, folder: Path) -> str:
             seen += part
     assert process.wait() == 0
     return seen.decode()
+
+
+def test_the_suffix_of_a_file_names_its_language(tmp_path: Path) -> None:
+    text = "Mein Vater ist da.\n"
+    for name in ("a.de", "a.en", "a.fr", "a"):
+        (tmp_path / name).write_text(text)
+    parse = "parse", "--parser", "udpipe"
+    german = synmt(*parse, "--language", "de", text=text).stdout
+    assert synmt(*parse, tmp_path / "a.de").stdout == german != synmt(*parse, tmp_path / "a").stdout
+    (record,) = api.parse(tmp_path / "a.de", "udpipe")
+    assert api.write_record(record) == german.strip()
+    assert synmt(*parse, "--language", "de", tmp_path / "a.en").stdout == german
+    assert is_one_line_of_error(synmt(*parse, tmp_path / "a.fr"), "'fr'")
+    both = synmt(*parse, tmp_path / "a.de", tmp_path / "a.en")
+    assert both.returncode == 2 and "the files are in de and en; parse them separately" in both.stderr
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("conllu", "# sent_id = 1\n1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n"),
+        ("conllu", "1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n"),
+        ("ptb", "\n( (S (NP (DT The) (NN end))))\n"),
+        ("ptb", "(ROOT (S (NP (DT The) (NN end))))\n"),
+        ("ptb", "(S (NP-SBJ (DT The) (NN end)))\n"),
+        ("records", '{"tokens": ["a"]}\n'),
+    ],
+)
+def test_trees_are_not_parsed_as_text(form: str, text: str) -> None:
+    for kind in ("text", "tokens"):
+        done = synmt("parse", "--input", kind, "--parser", "udpipe", text=text)
+        assert is_one_line_of_error(
+            done, f"synmt parse: stdin:{1 + text.startswith(chr(10))}: looks like {form}, not text: add --input {form}"
+        )
+
+
+@pytest.mark.parametrize("text", ["(A note.)", "((A) and (B))", "1 2 3", "# text", "( S )", "(I (you) we)"])
+def test_text_with_brackets_is_text(text: str) -> None:
+    assert synmt("parse", "--parser", "udpipe", text=f"{text}\n").returncode == 0

@@ -231,3 +231,13 @@ def test_references_of_sacrebleu(tmp_path: Path) -> None:
     assert one.returncode == 0 and one.stdout == other.stdout, one.stderr
     for name, cause in (("wmt17/en-xx", "the language pairs of wmt17 are "), ("wmt1/en-de", "no test set 'wmt1'")):
         assert is_wrong_usage(shell(f"{command} -r sacrebleu:{name}", tmp_path), cause)
+
+
+def test_links_and_trees_are_not_scored_as_translations(tmp_path: Path) -> None:
+    tree, record = "(S (NP (DT The)))", '{"tokens": ["a"], "heads": [0]}'
+    for text, metric in (("\n0-0 1p1", "aer"), (tree, "evalb"), (record, "las"), ("# sent_id = 1", "las")):
+        (tmp_path / "gold").write_text(f"{text}\n")
+        (tmp_path / "other").write_text(f"{text}\n")
+        for command in (["score", tmp_path / "other"], ["significance", tmp_path / "gold", tmp_path / "other"]):
+            done = synmt(*command, "-r", tmp_path / "gold")
+            assert is_one_line_of_error(done, f"not a translation, which bleu compares: add --metric {metric}")
