@@ -6,7 +6,7 @@ from synmt.cli.options import bad_input, input_files, on_error
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionGroup
 from synmt.streams import BadLines, OnError, convert_files, read_lines, write_lines
-from synmt.text.bpe import Bpe, join_subwords, learn_bpe
+from synmt.text.bpe import MOST_MERGES, Bpe, join_subwords, learn_bpe
 
 EPILOG = """
 \b
@@ -24,7 +24,9 @@ def command() -> None:
 
 @command.command(epilog=EPILOG)
 @input_files
-@click.option("--merges", type=click.IntRange(1, 2**22), required=True, metavar="N", help="Maximum merges to learn.")
+@click.option(
+    "--merges", type=click.IntRange(1, MOST_MERGES), required=True, metavar="N", help="Maximum merges to learn."
+)
 def learn(files: tuple[str, ...], merges: int) -> None:
     """Learn codes from token lines.
 

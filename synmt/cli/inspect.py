@@ -11,7 +11,7 @@ from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionGroup, SectionOption, options_of
 from synmt.inspection import PictureConfig, PictureForm
 from synmt.options import config_of
-from synmt.streams import LineWriter, WrongUsage, check_stdin_once, nth_line, read_lines, readable, write_lines
+from synmt.streams import LineWriter, WrongUsage, nth_line, read_lines, readable, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -105,7 +105,6 @@ def attention(
     from synmt.model.config import ModelConfig
     from synmt.model.folder import ModelFolder
 
-    check_stdin_once([file, links or ""])
     folder = ModelFolder.open(model, ModelConfig)
     read = (read_sentence if side == "source" else read_translation)(folder, nth_line(file, sentence))
     if form == "html":
@@ -132,7 +131,6 @@ def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> 
     from synmt.inspection.alignment import alignment_matrices, read_alignments
     from synmt.inspection.matrix import TABLES, draw_matrices
 
-    check_stdin_once(files)
     found = read_alignments([nth_line(file, sentence) for file in files])
     shown = alignment_matrices(found, files)
     if form == "html":

@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from synmt.streams import WrongUsage
+from synmt.streams import WrongUsage, check_stdin_once
 
 GIVEN = "synmt.paths"
-STDIN = "/dev/stdin"
+STDIN, STDOUT = "/dev/stdin", "/dev/stdout"
 MOST_FILES = 10_000  # to check per folder
 
 
@@ -34,11 +34,19 @@ class Writes(Reads):
 
 
 def check_paths(context: click.Context) -> None:
-    """Raise WrongUsage for a path that is to be written and read, or written by two options."""
+    """Raise WrongUsage for a path that is to be written and read, or written by two options, and for two inputs from
+    standard input."""
     given: list[tuple[click.Parameter, str]] = context.meta.get(GIVEN, [])
     outputs = [(max(each.opts, key=len), path) for each, path in given if isinstance(each.type, Writes)]
     inputs = [path for each, path in given if not isinstance(each.type, Writes)]
+    named = {each.name for each, path in given if path == "-"}
+    by_default = ["-" for name, value in context.params.items() if value == ("-",) and name not in named]
+    check_stdin_once([*inputs, *by_default])
     check_apart(outputs, inputs)
+    written = set(_files(Path(STDOUT)))
+    for source in (*inputs, STDIN):
+        if Path(source).is_file() and written & set(_files(Path(source))):
+            raise WrongUsage(f"standard output would be written to the input {source}")
     for number, (name, path) in enumerate(outputs):
         for other, place in outputs[:number]:
             if os.path.realpath(path) == os.path.realpath(place):

@@ -197,6 +197,21 @@ def test_files_and_stdin_are_read_in_the_order_given(tmp_path: Path) -> None:
     assert done.stdout == "(A a )\n(C c )\n(B b )\n"
 
 
+def test_standard_input_is_read_once(tmp_path: Path) -> None:
+    for command in ("bpe apply --codes -", f"train --tsv - --dev-tsv - --out {tmp_path}/model", "linearize - -"):
+        done = synmt(*command.split(), text="")
+        assert done.returncode == 2 and "standard input can be read only once" in done.stderr
+
+
+def test_output_is_not_appended_to_the_input(tmp_path: Path) -> None:
+    text = '{"tree": "(A a)"}\n' * 3
+    for command in ("synmt linearize in >> in", "synmt linearize < in >> in", "synmt linearize - < in >> in"):
+        (tmp_path / "in").write_text(text)
+        done = shell(command, tmp_path)
+        assert done.returncode == 2 and "standard output would be written to the input" in done.stderr
+        assert (tmp_path / "in").read_text() == text
+
+
 def test_parts_processed_in_parallel_equal_the_whole(tmp_path: Path) -> None:
     (tmp_path / "in").write_text("".join(f'{{"tree": "(N {n})"}}\n' for n in range(10)))
     parts = "(head -n 4 in | synmt linearize; tail -n 6 in | synmt linearize)"
