@@ -81,7 +81,8 @@ def sides_for(aligner: Aligner | KnownLinks, text: TextConfig) -> Sides:
     languages = own.languages if own else text.languages
     for asked, known in zip((text.source_language, text.target_language), languages, strict=True):
         if asked not in (None, known):
-            raise BadInput(f"the text is in {asked}, but the aligner was fitted to {' and '.join(languages)}")
+            fitted = " and ".join(languages)
+            raise BadInput(f"the text is in {asked}, but the aligner was fitted to {fitted}: fit another aligner")
     if text.tokenizer or not own:
         return sides_of(languages, text.tokenizer or "moses")
     return sides_of(languages, own.tokenizer, own.words)

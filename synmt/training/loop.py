@@ -237,8 +237,8 @@ class Trainer:
 
     def _interrupted(self, interruption: Interruption, when: str) -> Interrupted:
         received = interruption.signal or signal.SIGTERM  # by another process
-        cause = f"{received.name}: stopped {when} update {self.progress.update}; --resume continues from there"
-        return Interrupted(cause, received)
+        cause = f"{received.name}: stopped {when} update {self.progress.update}"
+        return Interrupted(f"{cause}; the same command with --resume continues from there", received)
 
     def _score(self, parameters: dict[str, torch.Tensor], interruption: Interruption) -> float:
         """Return the validation score of these parameters; without validation data, the number of updates.

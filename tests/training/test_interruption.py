@@ -86,7 +86,8 @@ def test_a_run_stopped_by_a_signal_resumes_to_the_same_numbers(
     with monkeypatch.context() as patch:
         name = "__call__" if owner is Updater else "share"
         patch.setattr(owner, name, on_call(call, getattr(owner, name), lambda: raise_signal(number)))
-        with pytest.raises(Interrupted, match=rf"{number.name}: {said}; --resume continues from there") as stop:
+        how = "the same command with --resume continues from there"
+        with pytest.raises(Interrupted, match=rf"{number.name}: {said}; {how}") as stop:
             run(tmp_path / "model", data, config=CONFIG)
     assert stop.value.signal == number
     assert_same_runs(run(tmp_path / "model", data, config=CONFIG, resume=True), uninterrupted)
