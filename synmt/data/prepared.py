@@ -52,7 +52,7 @@ class PreparedPairs:
     bad: dict[str, int]
     arrays: dict[str, list[str]]
     bpe: Bpe
-    only_vocabulary: Vocabulary
+    vocabulary: Vocabulary
 
     def __len__(self) -> int:
         return self.pairs
@@ -60,12 +60,9 @@ class PreparedPairs:
     def joint_bpe(self, merges: int) -> Bpe:
         return self.bpe
 
-    def vocabulary(self, config: ModelConfig, bpe: Bpe) -> Vocabulary:
-        return self.only_vocabulary
-
     def corpus(self, folder: ModelFolder[ModelConfig], training: ColumnOptions) -> Corpus:
         """Return the columns, memory-mapped. Raises BadInput."""
-        if folder.bpe.codes != self.bpe.codes or folder.vocabulary != self.only_vocabulary:
+        if folder.bpe.codes != self.bpe.codes or folder.vocabulary != self.vocabulary:
             raise BadInput(f"has other subwords than the model in {folder.path}", str(self.folder))
         return open_corpus(self.folder, self.arrays, folder.config, folder.vocabulary, training)
 

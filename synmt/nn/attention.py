@@ -227,14 +227,10 @@ def _by_heads(query: Tensor, key: Tensor, edit: AttentionEdit, run: Callable[...
     groups = sorted([*edit.heads, *[HeadEdit(others)] * bool(others)], key=lambda own: own.heads)
     parts = []
     for own in groups:
-        bias = _both(None if edit.bias is None else _of_heads(edit.bias, own.heads), own.bias)
+        bias = _joined(None if edit.bias is None else _of_heads(edit.bias, own.heads), own.bias, torch.add)
         parts.append(run(own, _of_heads(query, own.heads), _of_heads(key, own.heads), bias))
     mixed, order = torch.cat(parts, dim=1), [head for own in groups for head in own.heads]
     return mixed if order == sorted(order) else mixed[:, [order.index(head) for head in range(heads)]]
-
-
-def _both(shared: Tensor | None, own: Tensor | None) -> Tensor | None:
-    return own if shared is None else shared if own is None else shared + own
 
 
 def _of_heads(tensor: Tensor, heads: tuple[int, ...]) -> Tensor:

@@ -84,7 +84,7 @@ class TranslationData:
         return {"data": self.bitext.checksum, "dev": self.dev.checksum if self.dev else ""}
 
     def vocabularies(self, config: ModelConfig, bpe: Bpe) -> tuple[Vocabulary]:
-        return (self.bitext.vocabulary(config, bpe),)
+        return (self.bitext.vocabulary,)
 
     def examples(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Corpus:
         return self.bitext.corpus(folder, training)
