@@ -33,11 +33,10 @@ def parse(
 
     sentences: a file, or any iterable; parser: constituency trees (benepar), dependency trees (udpipe) or both; model:
     names or paths, to replace the small models that come with synmt; tokenized: the words of a text are separated by
-    spaces; jobs: processes; settings: `language`, `device` and `trust_pickle`, as for `synmt parse`, the language
-    by default that of the suffix of a file; on_error: fail, or
-    blank: a bad line of a file becomes an empty record. A sentence that is too long for the parser has no tree. A
-    warning counts both. Raises BadInput, also for a model that cannot be loaded; TypeError; and ValueError, also for a
-    setting that has no effect.
+    spaces; jobs: processes; settings: `language`, by default that of a file's suffix, `device` and `trust_pickle`, as
+    for `synmt parse`; on_error: fail, or blank: a bad text becomes an empty record. A sentence that is too long for the
+    parser has no tree. A warning counts both. Raises BadInput, also for a model that cannot be loaded; TypeError; and
+    ValueError, also for a setting that has no effect.
     """
     models = (str(model),) if isinstance(model, str | Path) else tuple(map(str, model))
     given = {"parser": parser, "model": models, **settings}

@@ -68,13 +68,13 @@ def command(
     Each line gives one record; the trees of several sentences in a line share one root. If a sentence is too long for
     the parser, its line gets a record without a tree, and stderr reports how many there were.
     """
-    bad, own = BadLines(on_error), language_from(files, given_in(click.get_current_context()))
-    config = config_of(ParserConfig, {**settings, **own})
+    bad = BadLines(on_error)
     if kind in READERS:
         read = reader("stripped ptb" if strip and kind == "ptb" else kind, partial=True)
         if again is None:
             group = partial(sentences, kind=kind)
             return convert_files(files, lambda text: WRITERS[form](read(text)), bad, blank(form), group)
+    config = config_of(ParserConfig, settings | language_from(files, given_in(click.get_current_context())))
     needed = "udpipe" if again == "tags" else {"ptb": "benepar", "conllu": "udpipe"}.get(form, "")
     if needed not in config.parser:
         asked = "--again tags" if again == "tags" else f"--format {form}"

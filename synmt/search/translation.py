@@ -131,8 +131,8 @@ class Translator:
                 raise BadInput("writes trees, but an ensemble needs models that write only words", str(others[0]))
             if each.vocabulary.target != first.vocabulary.target:
                 raise BadInput(
-                    f"has a different target vocabulary than {first.path}; an ensemble needs the same:"
-                    f" train it on the same targets with --codes {first.path}/{CODES_FILE}",
+                    f"has a different target vocabulary than {first.path}: train it on the same targets with"
+                    f" --codes {first.path}/{CODES_FILE}",
                     str(each.path),
                 )
         words = {(folder.config.languages, folder.config.tokenizer) for folder in folders}

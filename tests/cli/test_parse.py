@@ -342,6 +342,9 @@ def test_the_suffix_of_a_file_names_its_language(tmp_path: Path) -> None:
     assert is_one_line_of_error(synmt(*parse, tmp_path / "a.fr"), "'fr'")
     both = synmt(*parse, tmp_path / "a.de", tmp_path / "a.en")
     assert both.returncode == 2 and "the files are in de and en; parse them separately" in both.stderr
+    for name in ("b.de", "b.en"):
+        (tmp_path / name).write_text('{"tokens": ["a"]}\n')
+    assert synmt("parse", "--input", "records", tmp_path / "b.de", tmp_path / "b.en").returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.commands import COLD, is_one_line_of_error, shell
 from tests.hostile import good_aligner, good_folder
 
-COMMANDS = ["translate model in", "align aligner pairs", "parse in", "parse --parser udpipe in"]
+COMMANDS = ["translate model in", "align aligner pairs", "parse text", "parse --parser udpipe text"]
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +18,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     good_folder(path / "model")
     good_aligner(path / "aligner")
     (path / "in").write_text(json.dumps({"tree": "(S a)"}) + "\n")
+    (path / "text").write_text("He is here.\n")
     (path / "pairs").write_text("He is\tEr ist\n")
     return path
 
@@ -38,7 +39,7 @@ def test_too_little_memory_is_reported_before_a_library_loads(command: str, mebi
 def test_too_few_open_files(files: int, options: str, folder: Path) -> None:
     model = Path(__file__).parents[2] / "synmt" / "parsers" / "models" / "en-dependency.udpipe"
     (folder / "elsewhere.udpipe").write_bytes(model.read_bytes())
-    done = shell(f"ulimit -n {files}; {COLD} parse --parser udpipe {options} in", folder)
+    done = shell(f"ulimit -n {files}; {COLD} parse --parser udpipe {options} text", folder)
     assert is_one_line_of_error(done)
     assert done.stderr == "synmt parse: Too many open files\n"
 

@@ -53,7 +53,7 @@ def test_linearize_starts_in_three_times_the_time_of_python_with_click() -> None
     assert synmt_alone < 3 * click_alone
 
 
-@pytest.mark.parametrize("arguments", [["parse"], ["translate", "model"]])
+@pytest.mark.parametrize("arguments", [["parse", "--input", "records", "--again", "trees"], ["translate", "model"]])
 def test_a_model_loads_without_a_compiler(arguments: list[str], tmp_path: Path) -> None:
     """PyTorch's compiler takes seconds to import, and a loaded model does not need it."""
     write_model(tmp_path / "model", "mask")

@@ -305,7 +305,7 @@ class Stopped(Late):
 def test_a_signal_to_one_process_stops_all_in_validation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     processes = Stopped(0, 2, torch.device("cpu"))
     monkeypatch.setattr("synmt.training.run.joined_processes", lambda name: nullcontext(processes))
-    with pytest.raises(Interrupted, match="stopped in the validation after update 3; --resume"):
+    with pytest.raises(Interrupted, match="stopped in the validation after update 3; the same command with --resume"):
         run(tmp_path / "model", write_corpus(tmp_path), config=replace(SHORT, updates=3))
     assert [path.name for path in checkpoints(tmp_path / "model" / CHECKPOINTS)] == ["update-3.safetensors"]
 
