@@ -164,7 +164,7 @@ def text_of(sentence: Sentence, line: Line) -> str:
         if character in text:
             raise line.error(f"{name} in a sentence")
     if SURROGATE.search(text):
-        raise line.error("half a surrogate pair, which no file in UTF-8 can contain, in a sentence")
+        raise line.error("half a surrogate pair in a sentence, which UTF-8 cannot encode")
     return text
 
 

@@ -20,7 +20,13 @@ from synmt.trees.record import read_words
 
 Reader = Callable[[str], Any]
 _LINKS = re.compile(r"\d+[-p]\d+( \d+[-p]\d+)+", re.ASCII)
-OF_TREES = {"ptb": "evalb", "conllu": "las", "records": "las or evalb"}  # metrics by the form of a file
+# By the form of a file, what it has and the metrics that compare it.
+OTHERS = {
+    "links": ("links", "aer"),
+    "ptb": ("brackets", "evalb"),
+    "conllu": ("CoNLL-U", "las"),
+    "records": ("parse records", "las or evalb"),
+}
 # Kinds of items that are compared with links. Two of them are JSON, whose words count from 0; these have a reader.
 BASED: dict[str, Reader | None] = {"links": None, "predictions": read_prediction, "scored links": read_scored}
 
@@ -132,8 +138,10 @@ def _translations(lines: Iterable[Sequence[Line]], systems: int, name: str) -> I
         reference = row[systems]
         if not known and (text := reference.text.strip()):
             known = True
-            if other := "aer" if _LINKS.fullmatch(text) else OF_TREES.get(tree_form(text) or ""):
-                raise reference.error(f"not a translation, which {name} compares: add --metric {other}")
+            form = "links" if _LINKS.fullmatch(text) else tree_form(text)
+            if form:
+                found, metric = OTHERS[form]
+                raise reference.error(f"{name} compares translations, not {found}: add --metric {metric}")
         yield row
 
 

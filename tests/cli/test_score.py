@@ -235,9 +235,14 @@ def test_references_of_sacrebleu(tmp_path: Path) -> None:
 
 def test_links_and_trees_are_not_scored_as_translations(tmp_path: Path) -> None:
     tree, record = "(S (NP (DT The)))", '{"tokens": ["a"], "heads": [0]}'
-    for text, metric in (("\n0-0 1p1", "aer"), (tree, "evalb"), (record, "las"), ("# sent_id = 1", "las")):
+    for text, found, metric in (
+        ("\n0-0 1p1", "links", "aer"),
+        (tree, "brackets", "evalb"),
+        (record, "parse records", "las or evalb"),
+        ("# sent_id = 1", "CoNLL-U", "las"),
+    ):
         (tmp_path / "gold").write_text(f"{text}\n")
         (tmp_path / "other").write_text(f"{text}\n")
         for command in (["score", tmp_path / "other"], ["significance", tmp_path / "gold", tmp_path / "other"]):
             done = synmt(*command, "-r", tmp_path / "gold")
-            assert is_one_line_of_error(done, f"not a translation, which bleu compares: add --metric {metric}")
+            assert is_one_line_of_error(done, f"bleu compares translations, not {found}: add --metric {metric}")
