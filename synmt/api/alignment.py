@@ -71,7 +71,8 @@ def align(
     config, text, others = _configs(settings)
     own = {"method": method, "out": out, "resume": resume, "guide": guide}
     if links_from:
-        if without_effect := [name for name, value in own.items() if value]:
+        on_device = {"device": device} if device != "auto" else {}
+        if without_effect := [name for name, value in {**own, **on_device}.items() if value]:
             raise WrongUsage(f"{without_effect[0]} has no effect with links_from")
         return _combined(pairs, list(map(str, links_from)), config, text, settings, on_error)
     kept = Path(out) if out else None

@@ -66,6 +66,11 @@ def test_a_fit_is_resumed_by_its_own_method(tmp_path: Path) -> None:
         (lambda: synmt.align(PAIRS, epoch=3), TypeError, "unknown setting 'epoch'"),  # type: ignore[call-arg]
         (lambda: synmt.align(PAIRS, "hmm", width=3), ValueError, "hmm does not use width; it belongs to hmms"),
         (lambda: synmt.align(PAIRS, "hmm", links_from=["x"]), ValueError, "^method has no effect with links_from$"),
+        (
+            lambda: synmt.align(PAIRS, device="cpu", links_from=["x"]),
+            ValueError,
+            "^device has no effect with links_fro",
+        ),
         (lambda: synmt.align(PAIRS, out="x", links_from=["x"]), ValueError, "^out has no effect with links_from$"),
         (lambda: synmt.align(PAIRS, guide="x", links_from=["x"]), ValueError, "^guide has no effect with links_from$"),
         (lambda: synmt.align(PAIRS, resume=True, links_from=["x"]), ValueError, "^resume has no effect with links_"),
