@@ -69,10 +69,9 @@ def align(
     ValueError, also for a setting that has no effect.
     """
     config, text, others = _configs(settings)
-    own = {"method": method, "out": out, "resume": resume, "guide": guide}
+    own = {"method": method, "out": out, "resume": resume, "guide": guide, "device": device if device != "auto" else ""}
     if links_from:
-        on_device = {"device": device} if device != "auto" else {}
-        if without_effect := [name for name, value in {**own, **on_device}.items() if value]:
+        if without_effect := [name for name, value in own.items() if value]:
             raise WrongUsage(f"{without_effect[0]} has no effect with links_from")
         return _combined(pairs, list(map(str, links_from)), config, text, settings, on_error)
     kept = Path(out) if out else None

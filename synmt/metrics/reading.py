@@ -12,7 +12,7 @@ from synmt.metrics.config import Compared, MetricConfig
 from synmt.metrics.links import Prediction, Scored, read_prediction, read_scored
 from synmt.metrics.metric import Metric, Row
 from synmt.metrics.parses import read_parse
-from synmt.streams import Line, WrongUsage, check_stdin_once, read_lines, readable, side_by_side
+from synmt.streams import Line, WrongUsage, check_stdin_once, read_lines, readable, side_by_side, sniff
 from synmt.text.links import Link, Links, check_inside, detect_base, read_links
 from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.formats import as_parses, lines_of_trees, reader, tree_form
@@ -20,7 +20,7 @@ from synmt.trees.record import read_words
 
 Reader = Callable[[str], Any]
 _LINKS = re.compile(r"\d+[-p]\d+( \d+[-p]\d+)+", re.ASCII)
-# By the form of a file, what it has and the metrics that compare it.
+# For each form of a file, the name of its content and the metrics for it.
 OTHERS = {
     "links": ("links", "aer"),
     "ptb": ("brackets", "evalb"),
@@ -124,25 +124,21 @@ def open_rows(
         lines = list(side_by_side(files.paths(), files.lines()))
         readers, notes = _link_readers(compared, lines, len(files.hypotheses), config)
     else:
-        lines = read_trees(files) if compared == "trees" else side_by_side(files.paths(), files.lines())
-        if compared == "translations":
-            lines = _translations(lines, len(files.hypotheses), name)
+        lines = read_trees(files) if compared == "trees" else side_by_side(files.paths(), _translations(files, name))
         readers, notes = _readers(compared, files, config)
     return (_row(line, readers, files, buckets) for line in lines), notes
 
 
-def _translations(lines: Iterable[Sequence[Line]], systems: int, name: str) -> Iterator[Sequence[Line]]:
-    """Yield the lines. Raises BadInput if the first reference that is not empty has links or trees instead of text."""
-    known = False
-    for row in lines:
-        reference = row[systems]
-        if not known and (text := reference.text.strip()):
-            known = True
-            form = "links" if _LINKS.fullmatch(text) else tree_form(text)
-            if form:
-                found, metric = OTHERS[form]
-                raise reference.error(f"{name} compares translations, not {found}: add --metric {metric}")
-        yield row
+def _translations(files: Files, name: str) -> list[Iterator[Line]]:
+    """Return the lines of each file. Raises BadInput if the first reference has links or trees instead of text."""
+    lines, place = files.lines(), len(files.hypotheses)
+    first, lines[place] = sniff(lines[place])
+    form = "links" if _LINKS.fullmatch(first.strip()) else tree_form(first.strip())
+    if form:
+        found, metric = OTHERS[form]
+        line = next(line for line in lines[place] if line.text.strip())
+        raise line.error(f"{name} compares translations, not {found}: add --metric {metric}")
+    return lines
 
 
 def read_trees(files: Files) -> Iterator[tuple[Line, ...]]:

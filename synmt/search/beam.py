@@ -86,12 +86,11 @@ class _Search:
         normalizer = logits.logsumexp(dim=2, keepdim=True)  # over all tokens, also forbidden ones
         logits[:, :, UNKNOWN] = float("-inf")
         too_short = (self.position < self.shortest).unsqueeze(1)
-        end = logits[:, :, END].clone()
-        logits[:, :, END] = end.masked_fill(too_short, float("-inf"))
         if 0 < self.config.no_repeat <= self.position:
             self._forbid_repetitions(logits)
-            nothing = logits.isneginf().all(dim=2)  # of a small vocabulary: end before the shortest length
-            logits[:, :, END] = torch.where(nothing, end, logits[:, :, END])
+            # If nothing else is left of a small vocabulary, a translation may be too short.
+            too_short = too_short & ~logits[:, :, UNKNOWN + 1 :].isneginf().all(dim=2)
+        logits[:, :, END] = logits[:, :, END].masked_fill(too_short, float("-inf"))
         self.position += 1
         self.hypotheses.forbid(logits)
         scores, origins, tokens = (self._drawn if self.random else self._best)(logits, normalizer)

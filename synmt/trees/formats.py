@@ -28,7 +28,7 @@ from synmt.trees.record import (
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 SENTENCES = "sentences"  # the comment with the number of words in each sentence of a block
-_CONLLU = re.compile(r"# (sent_id|text|global\.columns) = |# newdoc\b|1\t([^\t]*\t){8}")
+_CONLLU = re.compile(r"# (sent_id|newdoc|global\.columns)\b|# text\s*=|1\t([^\t]*\t){8}")
 _PTB = re.compile(r"\(\s*[A-Z0-9]*\s*\([A-Z]+[^()\s]*[ (]")
 AHEAD = 1000  # lines to examine for trees that span several lines
 
@@ -412,7 +412,7 @@ def _are_spread(lines: Iterable[Line]) -> tuple[bool, Iterator[Line]]:
 
 
 def _opened(line: Line) -> int:
-    """Return the number of brackets that a line opens, minus those that it closes."""
+    """Return the number of opening brackets in a line, minus the number of closing brackets."""
     return line.text.count("(") - line.text.count(")")
 
 

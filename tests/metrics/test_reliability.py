@@ -76,7 +76,7 @@ def test_links_with_scores_are_read_from_json() -> None:
         ('{"links": 3}', 'needs "links"'),
         ('{"links": [[0, -1, 1]]}', r"\[0, -1, 1\] is not a link"),
         ('{"links": [[0, [], 1]]}', r"\[0, \[\], 1\] is not a link"),
-        ('{"links": [[0, 0, 1.1]]}', "between 0 and 1"),
+        ('{"links": [[0, 0, 1.01]]}', "between 0 and 1"),
         ('{"links": [[0, 0, true]]}', "between 0 and 1"),
         ('{"links": [[0, 0, null]]}', "between 0 and 1"),
     ],
