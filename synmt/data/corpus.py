@@ -16,7 +16,7 @@ from synmt.model.source import SourceFeatures
 from synmt.model.target import TargetSide
 from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import SourceBatch
-from synmt.nn.prefixes import Prefixes, PrefixPlan
+from synmt.nn.prefixes import PrefixPlan
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.record import ParseRecord
 
@@ -150,12 +150,12 @@ class Corpus:
         if self.plan is None:
             real = torch.arange(gold.shape[1]).unsqueeze(0) < lengths.unsqueeze(1)
             positions = real.flatten().nonzero().squeeze(1)
-            counts = prefixes = None
+            counts, prefixes = None, []
         else:
             sentences, ends, weights = self.plan.choose(lengths.numpy(), random)
             positions = torch.from_numpy(sentences * gold.shape[1] + ends - 1)
             counts = None if (weights == 1).all() else sent(torch.from_numpy(weights), device)
-            prefixes = Prefixes.pack(sentences, ends, gold.shape, device)
+            prefixes = self.plan.packs(sentences, ends, gold.shape, device)
         return TargetBatch(
             sent(inputs, device),
             sent(positions, device),

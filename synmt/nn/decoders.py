@@ -34,7 +34,7 @@ class TargetBatch:
     counts [P]: the number of entries that each prediction stands for, if only some are predicted.
     unread: the indices in gold of the entries that are read, and of the entries that never are; None if all are read.
     columns: the data of readings and losses, by name, each [B,c] int64, padded with 0.
-    prefixes: for a decoder of prefixes, the Prefixes that end at the positions.
+    prefixes: for a decoder of prefixes, the Prefixes that end at the positions, in consecutive packs.
     links [k,3]: for models that learn links: sentence, target position (not counting begin of sentence), source
     position.
     """
@@ -46,7 +46,7 @@ class TargetBatch:
     counts: Tensor | None = None
     unread: tuple[Tensor, Tensor] | None = None
     columns: dict[str, Tensor] = field(default_factory=dict)
-    prefixes: Any = None
+    prefixes: Sequence[Any] = ()
     links: Tensor | None = None
 
     @property

@@ -56,9 +56,9 @@ class Grouping:
 
     @classmethod
     def of(cls, sentences: Integers, batch: int, device: torch.device) -> "Grouping":
-        """Group rows, given the sentence of each row. All sentences 0…B−1 must have rows."""
+        """Group rows, given the sentence of each row. Sentences without rows are in no group."""
         counts = np.bincount(sentences, minlength=batch)
-        order = counts.argsort(kind="stable")[::-1].copy()
+        order = counts.argsort(kind="stable")[::-1][: np.count_nonzero(counts)].copy()
         widths: list[int] = []  # Q of each sentence's group, in this order
         for count in counts[order].tolist():
             widths.append(widths[-1] if widths and widths[-1] <= SPREAD * count else count)
@@ -172,24 +172,21 @@ class PrefixPlan:
 
     sampled: the number of prefixes per target, 0 for all.
     positions: the approximate number of positions to compute at a time.
+    whole: whether a target that is too long for `positions` by itself keeps its prefixes, in several packs. Without it,
+    such a target gets a smaller sample.
 
     A target of t tokens has t prefixes, with 1 … t positions. A sample of k of them, each with weight t/k, gives an
-    unbiased estimate of the loss over all. A target that is too long for `positions` by itself also gets a smaller
-    sample.
+    unbiased estimate of the loss over all.
     """
 
     sampled: int
     positions: int
-
-    @classmethod
-    def of_all(cls, positions: int, longest: int) -> "PrefixPlan":
-        """Return a plan that uses all prefixes of targets of at most `longest` tokens, and never splits a target."""
-        return cls(0, max(positions, longest * (longest + 1) // 2))
+    whole: bool = False
 
     def counts(self, lengths: Integers) -> Integers:
         """Return the number of prefixes for targets of these lengths."""
-        fitting = np.maximum(1, 2 * self.positions // (lengths + 1))
-        return np.minimum(np.minimum(lengths, self.sampled or lengths), fitting)
+        counts = np.minimum(lengths, self.sampled or lengths)
+        return counts if self.whole else np.minimum(counts, np.maximum(1, 2 * self.positions // (lengths + 1)))
 
     def parts(self, indices: Sequence[int], lengths: Integers) -> list[list[int]]:
         """Split the sentences of a batch, whose targets have these lengths, into parts to compute one at a time."""
@@ -218,6 +215,13 @@ class PrefixPlan:
         chosen = np.minimum(np.floor((number + start) * spacing).astype(np.int64) + 1, lengths[sentences])
         order = np.lexsort((sentences, chosen))
         return sentences[order], chosen[order], spacing[order].astype(np.float32)
+
+    def packs(self, sentences: Integers, lengths: Integers, shape: torch.Size, device: torch.device) -> list[Prefixes]:
+        """Return chosen prefixes, packed as `Prefixes.pack`, in consecutive packs to compute one after the other."""
+        number_of_pack = (lengths.cumsum() - lengths) // (self.positions if self.whole else lengths.sum())
+        cuts = np.flatnonzero(np.diff(number_of_pack)) + 1
+        parts = zip(np.split(sentences, cuts), np.split(lengths, cuts), strict=True)
+        return [Prefixes.pack(*part, shape, device) for part in parts]
 
 
 class PrefixDecoder(nn.Module):
@@ -261,11 +265,14 @@ class PrefixDecoder(nn.Module):
         run: DecoderPass | None = None,
     ) -> Tensor:
         """Run as CausalDecoder does."""
-        assert target.prefixes is not None
-        states = F.embedding(target.prefixes.tokens, network.embed(target.inputs).flatten(0, 1))
+        embedded = network.embed(target.inputs).flatten(0, 1)
         tensors = self._tensors(target.columns, target.inputs.shape[1])
         memories = [layer.memory(encoded) for layer in network.decoder_layers]
-        return self.run(network, states, target.prefixes, target.prefixes.cut(tensors), memories, source_bias)
+        found = [
+            self.run(network, F.embedding(pack.tokens, embedded), pack, pack.cut(tensors), memories, source_bias)
+            for pack in target.prefixes
+        ]
+        return found[0] if len(found) == 1 else torch.cat(found)
 
     def read(
         self,

@@ -47,7 +47,7 @@ from synmt.trees.arc_tokens import is_arc, write_entries
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import TreeNotDerivable
 
-PREFIX_TOKENS = 16384  # positions per batch, for a decoder that reads prefixes
+PREFIX_TOKENS = 16384  # positions to compute at a time, for a decoder that reads prefixes
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +160,7 @@ def forced_targets(
 
 def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair]) -> list[ForcedTarget]:
     """Score targets, in order."""
-    longest = max((1 + len(pair.target) for pair in pairs), default=0)
-    plan = PrefixPlan.of_all(PREFIX_TOKENS, longest)
-    corpus = Corpus.empty(translator.vocabulary, model.target, plan)
+    corpus = Corpus.empty(translator.vocabulary, model.target, PrefixPlan(0, PREFIX_TOKENS, whole=True))
     for pair in pairs:
         if pair.target:
             corpus.append(pair.source, pair.target)

@@ -95,12 +95,10 @@ class TranslationData:
         if not len(self.dev):
             raise BadInput("no sentence pairs to validate on")
         examples = training_examples(self.dev, folder.config, folder.bpe, ["translate"])
-        plan = PrefixPlan(0, training.prefix_tokens)
+        plan = PrefixPlan(0, training.prefix_tokens, whole=True)
         corpus = encode_corpus(examples, folder.config, folder.vocabulary, sys.maxsize, self.notes, plan)
         if not len(corpus):
             raise BadInput("no validation target has a tree that can be written as a string")
-        if corpus.plan:
-            corpus.plan = PrefixPlan.of_all(training.prefix_tokens, max(map(len, corpus.targets)))
         if folder.config.target.spelling.trees and (
             unseen := unseen_relations(self.dev, folder.config.target, folder.vocabulary, folder.bpe)
         ):

@@ -97,5 +97,5 @@ def test_the_shown_attention_is_that_of_the_decoder(target: str) -> None:
         value = projections[number].chunk(3, dim=-1)[2]
         by_head = value.unflatten(2, (tiny.CONFIG.heads, -1)).transpose(1, 2)
         mixed = (weights @ by_head).transpose(1, 2).flatten(2)[0]
-        count = 1 if batch.prefixes is not None and number == len(recorder.weights) - 1 else len(mixed)
+        count = 1 if batch.prefixes and number == len(recorder.weights) - 1 else len(mixed)
         torch.testing.assert_close(mixed[-count:], at_work[number][-count:], atol=1e-5, rtol=1e-5)

@@ -87,3 +87,19 @@ def test_the_parts_of_a_batch_have_its_loss(target: str, longest: int) -> None:
     losses = [model.loss(*batch).translation for batch in batches]
     expected = model.loss(*whole.batch([0, 1, 2, 3], CPU)).translation
     torch.testing.assert_close(torch.stack(losses).sum(), expected, atol=1e-4, rtol=1e-5)
+
+
+@pytest.mark.parametrize("positions", [1, 10, 1000])
+@pytest.mark.parametrize("target", ["bitran", "parent", "gcn"])
+def test_a_whole_plan_computes_all_prefixes_in_bounded_packs(target: str, positions: int) -> None:
+    whole, vocabulary = tiny.corpus("sequence", target)
+    packed, _ = tiny.corpus("sequence", target, prefix_tokens=positions)
+    packed.plan = PrefixPlan(0, positions, whole=True)
+    model = tiny.model("sequence", vocabulary, target=target)
+    source, targets = packed.batch([0, 1, 2, 3], CPU)
+    sizes = [sum(each.sizes) for each in targets.prefixes]
+    assert sum(sizes) == sum(len(each) * (len(each) + 1) // 2 for each in whole.targets)
+    assert max(sizes) < positions + max(map(len, whole.targets))
+    assert (len(sizes) > 1) == (positions < 1000)
+    expected = model.loss(*whole.batch([0, 1, 2, 3], CPU)).each
+    torch.testing.assert_close(model.loss(source, targets).each, expected, atol=1e-5, rtol=1e-5)
