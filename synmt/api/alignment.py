@@ -18,6 +18,7 @@ from synmt.data.records import SentencePair
 from synmt.data.words import SideWords, say_doubts
 from synmt.options import Scope, check_used, settings_of
 from synmt.streams import BadLines, Notes, OnError, WrongUsage, shown, windows
+from synmt.streams.paths import check_apart
 from synmt.text.links import Link, write_links
 from synmt.text.tokenization import TextConfig
 
@@ -75,6 +76,8 @@ def align(
             raise WrongUsage(f"{without_effect[0]} has no effect with links_from")
         return _combined(pairs, list(map(str, links_from)), config, text, settings, on_error)
     kept = Path(out) if out else None
+    if kept:
+        check_apart([("--out", str(kept))], [str(each) for each in (pairs, guide) if isinstance(each, str | Path)])
     chosen = method or default_method(kept if resume else None)
     own |= {"fit": True, "method": chosen}
     _check(settings, scope_of(as_given({**settings, **{name: each for name, each in own.items() if each}})), own)

@@ -9,6 +9,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.options import check_keywords, check_used
 from synmt.streams import Notes, OnError, WrongUsage
+from synmt.streams.paths import check_apart
 from synmt.streams.process import random_numbers_kept
 from synmt.training.fit import Recipe
 from synmt.training.presets import DEFAULT, scope_of
@@ -43,6 +44,8 @@ def train(
     check_keywords(settings, known())
     given = {name: value for name, value in settings.items() if value is not None}
     data, validation = files_of(pairs), None if dev is None else files_of(dev)
+    files = [file for each in (data, validation) if each for file in each.options().values()]
+    check_apart([("--out", str(out))], files)
     start = ModelFolder.open(Path(given.pop("init")), ModelConfig) if "init" in given else None
     flags = {name.replace("_", "-"): value for name, value in given.items()}
     flags |= {"out": out} | ({"init": start} if start else {}) | ({"dev-tsv": dev} if validation else {})

@@ -2,20 +2,16 @@
 writes a file that it reads."""
 
 import os
-import stat
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
 
 from synmt.streams import WrongUsage, check_stdin_once
+from synmt.streams.paths import STDIN, check_apart, files_at
 
 GIVEN = "synmt.paths"
-STDIN, STDOUT = "/dev/stdin", "/dev/stdout"
-MOST_FILES = 10_000  # to check per folder
+STDOUT = "/dev/stdout"
 
 
 class Reads(click.Path):
@@ -43,42 +39,11 @@ def check_paths(context: click.Context) -> None:
     by_default = ["-" for name, value in context.params.items() if value == ("-",) and name not in named]
     check_stdin_once([*inputs, *by_default])
     check_apart(outputs, inputs)
-    written = set(_files(Path(STDOUT)))
+    written = set(files_at(Path(STDOUT)))
     for source in (*inputs, STDIN):
-        if Path(source).is_file() and written & set(_files(Path(source))):
+        if Path(source).is_file() and written & set(files_at(Path(source))):
             raise WrongUsage(f"standard output would be written to the input {source}")
     for number, (name, path) in enumerate(outputs):
         for other, place in outputs[:number]:
             if os.path.realpath(path) == os.path.realpath(place):
                 raise WrongUsage(f"{other} and {name} would both write {path}")
-
-
-def check_apart(outputs: Iterable[tuple[str, str]], inputs: Iterable[str]) -> None:
-    """Raise WrongUsage for an output that is, contains or is inside an input or standard input.
-
-    outputs: pairs of an option's name and its path. Follows links, including those from files of an output folder to an
-    input. Ignores devices and pipes, which are never overwritten.
-    """
-    sources = {path: set(_files(Path(path))) for path in (*inputs, STDIN)}
-    for name, path in outputs:
-        written = set(_files(Path(path)))
-        for source, files in sources.items():
-            if files and (_is_within(path, source) or _is_within(source, path) or written & files):
-                place = "standard input" if source == STDIN else source
-                raise WrongUsage(f"{name} {path} would write over the input {place}")
-
-
-def _is_within(path: str, folder: str) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
-
-
-def _files(path: Path) -> Iterator[tuple[int, int]]:
-    """Yield the device and inode of a file, or of the files in a folder; nothing for devices and pipes."""
-    with suppress(OSError, ValueError):  # a path that cannot be opened
-        status = path.stat()
-        if stat.S_ISREG(status.st_mode):
-            yield status.st_dev, status.st_ino
-        elif stat.S_ISDIR(status.st_mode):
-            for each in islice(path.rglob("*"), MOST_FILES):
-                if each.is_file():
-                    yield each.stat().st_dev, each.stat().st_ino

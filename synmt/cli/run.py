@@ -6,10 +6,11 @@ from pathlib import Path
 import click
 
 from synmt.cli.metric_options import output_format
-from synmt.cli.paths import Reads, Writes, check_apart
+from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, in_section
 from synmt.options import MOST_JOBS
 from synmt.streams import WrongUsage, write_lines
+from synmt.streams.paths import check_apart
 
 EPILOG = """
 \b

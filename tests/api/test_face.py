@@ -150,6 +150,23 @@ def test_messages_name_keywords(tmp_path: Path) -> None:
         next(found)
 
 
+def test_output_is_not_written_over_input(tmp_path: Path) -> None:
+    for name in ("a.en", "a.de", "pairs.tsv", "links"):
+        (tmp_path / name).write_text("x\n")
+    both = (tmp_path / "a.en", tmp_path / "a.de")
+    wrong: list[Callable[[], object]] = [
+        lambda: synmt.train(both, out=tmp_path),
+        lambda: synmt.train([("a", "b")], both, out=tmp_path),
+        lambda: synmt.train([("a", "b")], tmp_path / "pairs.tsv", out=tmp_path / "pairs.tsv"),
+        lambda: synmt.align(tmp_path / "pairs.tsv", out=tmp_path),
+        lambda: synmt.align([("a", "b")], "bao-guided", guide=str(tmp_path / "links"), out=tmp_path),
+    ]
+    for call in wrong:
+        with pytest.raises(ValueError, match=r"^out .* would write over the input"):
+            call()
+    assert len([*tmp_path.iterdir()]) == 4
+
+
 def test_a_result_fits_a_line() -> None:
     long = "a\n" * 300
     words, score = ["word"] * 300, synmt.Score("BLEU", 27.314, long, long, (26.0, 28.0))

@@ -9,10 +9,11 @@ import click
 import pytest
 
 from synmt.cli.main import cli, run
-from synmt.cli.paths import Reads, Writes, check_apart
+from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import Finite
 from synmt.options import LARGEST
 from synmt.streams import WrongUsage
+from synmt.streams.paths import check_apart
 from tests.cli.commands import is_wrong_usage, shell, synmt
 
 
