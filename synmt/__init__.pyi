@@ -14,6 +14,7 @@ import synmt.search.translation
 import synmt.training.run
 import synmt.trees.record
 from synmt.api.alignment import WordLinks as WordLinks
+from synmt.api.given import Sentence
 from synmt.api.queries import Match as Match
 from synmt.metrics.metric import Score as Score
 from synmt.runs.run import Run as Run
@@ -28,13 +29,7 @@ class Aligner:
     def load(cls, folder: str | pathlib.Path, method: str | None = None, device: str = "auto") -> Self: ...
     def align(
         self,
-        pairs: collections.abc.Iterable[
-            tuple[
-                str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
-                str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
-            ]
-        ]
-        | pathlib.Path,
+        pairs: collections.abc.Iterable[tuple[Sentence, Sentence]] | pathlib.Path,
         *,
         on_error: Literal["fail", "blank"] = "fail",
         symmetrize: Literal[
@@ -71,8 +66,7 @@ class Model:
     ) -> Self: ...
     def translate(
         self,
-        sentences: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]]
-        | pathlib.Path,
+        sentences: collections.abc.Iterable[Sentence] | pathlib.Path,
         *,
         jobs: int = 1,
         on_error: Literal["fail", "blank"] = "fail",
@@ -95,7 +89,7 @@ class Model:
     ) -> collections.abc.Iterator[synmt.search.translation.Translation]: ...
     def n_best(
         self,
-        sentences: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]],
+        sentences: collections.abc.Iterable[Sentence],
         n: int,
         *,
         on_error: Literal["fail", "blank"] = "fail",
@@ -118,12 +112,7 @@ class Model:
     ) -> collections.abc.Iterator[list[synmt.search.translation.Translation]]: ...
     def log_probabilities(
         self,
-        pairs: collections.abc.Iterable[
-            tuple[
-                str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
-                str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
-            ]
-        ],
+        pairs: collections.abc.Iterable[tuple[Sentence, Sentence]],
         *,
         on_error: Literal["fail", "blank"] = "fail",
         sum_trees: int = 0,
@@ -133,7 +122,7 @@ class Model:
     ) -> collections.abc.Iterator[synmt.search.scores.ForcedTarget]: ...
     def attention(
         self,
-        sentence: str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
+        sentence: Sentence,
         *,
         side: Literal["source", "target"] = "source",
         layer: int = 1,
@@ -144,13 +133,7 @@ class Model:
     ) -> synmt.inspection.Picture: ...
 
 def align(
-    pairs: collections.abc.Iterable[
-        tuple[
-            str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
-            str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
-        ]
-    ]
-    | pathlib.Path,
+    pairs: collections.abc.Iterable[tuple[Sentence, Sentence]] | pathlib.Path,
     method: str | None = None,
     *,
     out: str | pathlib.Path | None = None,
@@ -295,10 +278,7 @@ def parse(
     trust_pickle: bool = False,
 ) -> collections.abc.Iterator[synmt.trees.record.ParseRecord]: ...
 def project(
-    pairs: collections.abc.Iterable[
-        collections.abc.Sequence[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]]
-    ]
-    | pathlib.Path,
+    pairs: collections.abc.Iterable[collections.abc.Sequence[Sentence]] | pathlib.Path,
     aligner: str | pathlib.Path | None = None,
     *,
     device: str = "auto",
@@ -312,8 +292,7 @@ def project(
     tokenizer: Literal["moses", "none"] | None = None,
 ) -> collections.abc.Iterator[synmt.trees.record.ParseRecord]: ...
 def query(
-    sentences: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]]
-    | pathlib.Path,
+    sentences: collections.abc.Iterable[Sentence] | pathlib.Path,
     *,
     on_error: Literal["fail", "blank"] = "fail",
     relation: str | None = None,
@@ -331,8 +310,8 @@ def query(
     pattern: str | None = None,
 ) -> collections.abc.Iterator[synmt.api.queries.Match]: ...
 def score(
-    hypotheses: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]],
-    *references: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]],
+    hypotheses: collections.abc.Iterable[Sentence],
+    *references: collections.abc.Iterable[Sentence],
     metrics: str | collections.abc.Sequence[str] = ("bleu", "chrf"),
     tokenize: Literal["13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "flores101", "flores200", "none"] = "13a",
     case: Literal["mixed", "lower"] | None = None,
@@ -346,10 +325,8 @@ def score(
     reference_base: int | None = None,
 ) -> list[synmt.metrics.metric.Score]: ...
 def significance(
-    systems: collections.abc.Mapping[
-        str, collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]]
-    ],
-    *references: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]],
+    systems: collections.abc.Mapping[str, collections.abc.Iterable[Sentence]],
+    *references: collections.abc.Iterable[Sentence],
     metrics: str | collections.abc.Sequence[str] = ("bleu", "chrf"),
     test: Literal[
         "bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization", "sign"
@@ -373,22 +350,12 @@ def train(
     | pathlib.Path
     | tuple[str | pathlib.Path, str | pathlib.Path]
     | synmt.training.run.PairFiles
-    | collections.abc.Iterable[
-        tuple[
-            str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
-            str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
-        ]
-    ],
+    | collections.abc.Iterable[tuple[Sentence, Sentence]],
     dev: str
     | pathlib.Path
     | tuple[str | pathlib.Path, str | pathlib.Path]
     | synmt.training.run.PairFiles
-    | collections.abc.Iterable[
-        tuple[
-            str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
-            str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
-        ]
-    ]
+    | collections.abc.Iterable[tuple[Sentence, Sentence]]
     | None = None,
     *,
     out: str | pathlib.Path,
@@ -486,8 +453,7 @@ def train(
 ) -> pathlib.Path: ...
 def translate(
     model: str | pathlib.Path | collections.abc.Sequence[str | pathlib.Path],
-    sentences: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]]
-    | pathlib.Path,
+    sentences: collections.abc.Iterable[Sentence] | pathlib.Path,
     *,
     device: str = "auto",
     precision: Literal["auto", "fp32", "bf16", "int8"] = "auto",

@@ -8,32 +8,14 @@ from operator import itemgetter
 from pathlib import Path
 
 from synmt.alignment.aligner import Needs
-from synmt.data.records import BARS, SentencePair, columns_of_pairs, source_records
+from synmt.data.records import SentencePair, columns_of_pairs, pair_lines, source_records
 from synmt.data.words import Sides
 from synmt.metrics.links import read_scored
-from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines, read_parallel
+from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines
 from synmt.text.links import HEADER, Link, LinkError, check_inside, detect_base, read_a3, read_scores
 from synmt.trees.record import ParseRecord
 
 MANY = 20  # pairs with links; among this many, some pair links a first word
-
-
-def are_parallel(files: Sequence[str]) -> bool:
-    """Return whether these are a source file and a target file. If the first line with text of the first file has two
-    columns, the files hold pairs; so do files that can be read only once, such as pipes."""
-    if len(files) != 2 or not all(map(os.path.isfile, files)):
-        return False
-    first = next((line.text for line in read_lines(files[:1], "blank") if line.text.strip()), "")
-    return "\t" not in first and BARS not in first
-
-
-def pair_lines(files: Sequence[str], on_error: OnError) -> Iterator[Line]:
-    """Yield lines of `source TAB target`, from files of such lines or from two parallel files. Raises BadInput."""
-    if not are_parallel(files):
-        yield from read_lines(files, on_error)
-        return
-    for source, target in read_parallel(files, on_error):
-        yield replace(source, text=f"{source.text}\t{target.text}", fault=source.fault or target.fault)
 
 
 def read_pairs(

@@ -15,9 +15,9 @@ from synmt.alignment.choice import used_by
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.derived import TREES, Lexicon
 from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning
-from synmt.alignment.pairs import are_parallel, check_links, note_bases, pair_lines, read_pairs, with_known_links
+from synmt.alignment.pairs import check_links, note_bases, read_pairs, with_known_links
 from synmt.data.bitext import Bitext
-from synmt.data.records import SentencePair
+from synmt.data.records import SentencePair, are_parallel, pair_lines
 from synmt.data.words import Sides, note_doubts, say_doubts, sides_of, words_of
 from synmt.model.files import check_new
 from synmt.streams import (

@@ -40,8 +40,13 @@ class WordLinks:
     links: Mapping[Link, float]
     confidence: float
 
-    def __str__(self) -> str:
+    @property
+    def line(self) -> str:
+        """The links as `synmt align` prints them, such as `0-0 1-2`."""
         return write_links(self.links)
+
+    def __str__(self) -> str:
+        return self.line
 
     def __repr__(self) -> str:
         return f"<WordLinks {shown(str(self), 70)}, confidence {self.confidence:.2f}>"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from synmt.options import MOST_JOBS, PATHS, Known, Setting, check_settings, setting, settings_of
 from synmt.streams import BadInput, Line, OnError, WrongUsage, in_keywords, read_lines
@@ -16,8 +16,19 @@ from synmt.trees.record import ParseRecord, write_record
 T = TypeVar("T")
 Function = TypeVar("Function", bound=Callable[..., Any])
 Config = TypeVar("Config")
+
+
+@runtime_checkable
+class Result(Protocol):
+    """A translation or the links of a pair, which other functions read like its line."""
+
+    @property
+    def line(self) -> str:
+        """The line that the command writes."""
+
+
 # A str is text or the JSON of a record, with or without a line end; a list of str is words.
-Sentence = str | ParseRecord | Sequence[str]
+Sentence = str | ParseRecord | Sequence[str] | Result
 Pair = tuple[Sentence, Sentence]
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -157,9 +168,9 @@ def text_of(sentence: Sentence, line: Line) -> str:
         return write_record(sentence)
     if isinstance(sentence, list | tuple) and all(isinstance(each, str) for each in sentence):
         return write_record(ParseRecord(tokens=checked_words(sentence, line)))
-    if not isinstance(sentence, str):
+    if not isinstance(sentence, str | Result):
         raise TypeError(f"a sentence is a str, a list of words or a ParseRecord, not {type(sentence).__name__}")
-    text = sentence.rstrip("\r\n")
+    text = sentence.rstrip("\r\n") if isinstance(sentence, str) else sentence.line
     for character, name in (("\n", "an end of line"), ("\0", "NUL")):
         if character in text:
             raise line.error(f"{name} in a sentence")

@@ -108,7 +108,7 @@ def command(
     Without MODEL, synmt trains an aligner on the pairs and links them. With MODEL, a folder saved by --out, it links
     the pairs with that aligner.
     """
-    from synmt.alignment.pairs import are_parallel
+    from synmt.data.records import are_parallel
 
     fit = makes_aligner({"fit": fit, "paths": paths, "links-from": links_from})
     files = or_stdin(paths if fit or links_from else paths[1:])

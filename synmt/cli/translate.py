@@ -19,7 +19,7 @@ Examples:
   synmt translate model < test.en > test.de
   synmt parse test.en | synmt translate model --beam 5 --n-best 5 > test.jsonl
   synmt parse test.en | synmt translate model other-model > test.de
-  paste test.en test.de | synmt translate model --score > test.scores
+  synmt translate model --score test.en test.de > test.scores
   synmt translate model --markup --aligner aligner < page.en > page.de
 """
 
@@ -49,8 +49,9 @@ def command(
     JSON lines hold text, tokens, score and log_probability, with --n-best a list of translations, and from a model that
     writes arcs the tree.
 
-    --score reads `source TAB target` lines and writes the log-probability of each target in nats; a model that writes
-    arcs adds two more, of the words and of the arcs, after tabs. In JSON, each token has its own.
+    --score reads `source TAB target` lines, or two parallel files, and writes the log-probability of each target in
+    nats; a model that writes arcs adds two more, of the words and of the arcs, after tabs. In JSON, each token has its
+    own.
     """
     with usage():
         config, search = config_of(TranslateConfig, settings), config_of(SearchConfig, settings)

@@ -1,5 +1,6 @@
 """From input lines to parse records: raw text is tokenized or parsed; records and target strings are read."""
 
+import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from typing import Literal
 from synmt.data.words import SideWords
 from synmt.ideas.source import check_needs, lacking
 from synmt.model.target import TargetSide
-from synmt.streams import BadInput, BadLines, Latest, Line, counted, sniff, windows
+from synmt.streams import BadInput, BadLines, Latest, Line, OnError, counted, read_lines, read_parallel, sniff, windows
 from synmt.text.links import Link
 from synmt.text.tokenization import Tokenizer
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
@@ -17,6 +18,10 @@ from synmt.trees.dependency import realigned
 from synmt.trees.formats import tree_form, written
 from synmt.trees.record import ParseRecord, RecordError, is_record, read_record
 from synmt.trees.transitions import read_transitions
+
+BARS = " ||| "  # between columns, as in the files of Moses and fast_align
+Form = Literal["text", "records", "strings", "conllu"]  # the content of a file's lines
+STRINGS_AHEAD = 100  # a file of target strings must have an arc within this many lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,24 @@ class SentencePair:
     target: ParseRecord
     lines: tuple[Line, Line]
     links: Sequence[Mapping[Link, float]] = ()
+
+
+def are_parallel(files: Sequence[str]) -> bool:
+    """Return whether these are a source file and a target file. If the first line with text of the first file has two
+    columns, the files hold pairs; so do files that can be read only once, such as pipes."""
+    if len(files) != 2 or not all(map(os.path.isfile, files)):
+        return False
+    first = next((line.text for line in read_lines(files[:1], "blank") if line.text.strip()), "")
+    return "\t" not in first and BARS not in first
+
+
+def pair_lines(files: Sequence[str], on_error: OnError) -> Iterator[Line]:
+    """Yield lines of `source TAB target`, from files of such lines or from two parallel files. Raises BadInput."""
+    if not are_parallel(files):
+        yield from read_lines(files, on_error)
+        return
+    for source, target in read_parallel(files, on_error):
+        yield replace(source, text=f"{source.text}\t{target.text}", fault=source.fault or target.fault)
 
 
 def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, Line]]:
@@ -46,11 +69,6 @@ def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Lin
             bad.add(line.error(cause))
         left, right = columns if len(columns) == 2 and not cause else ("", "")
         yield replace(line, text=left, fault=""), replace(line, text=right, fault="")
-
-
-BARS = " ||| "  # as in the files of Moses and fast_align
-Form = Literal["text", "records", "strings", "conllu"]  # the content of a file's lines
-STRINGS_AHEAD = 100  # a file of target strings must have an arc within this many lines
 
 
 def source_form(lines: Iterable[Line]) -> tuple[Form, Iterator[Line]]:

@@ -16,7 +16,7 @@ import torch
 
 from synmt.data.batches import in_batches
 from synmt.data.corpus import Corpus
-from synmt.data.records import columns_of_pairs, source_records, target_form, target_records
+from synmt.data.records import columns_of_pairs, pair_lines, source_records, target_form, target_records
 from synmt.data.words import Sides, say_doubts
 from synmt.device import autocast, local_device
 from synmt.ideas.target.arcs.search import ArcOutput
@@ -29,19 +29,7 @@ from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.stream import words_of_sides
 from synmt.search.translation import WINDOW, Translator
 from synmt.search.tree_search import sums_over_strings
-from synmt.streams import (
-    BadInput,
-    BadLines,
-    Latest,
-    Line,
-    LineWriter,
-    Notes,
-    OnError,
-    counted,
-    note,
-    read_lines,
-    windows,
-)
+from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, counted, note, windows
 from synmt.text.vocabulary import END_TOKEN
 from synmt.trees.arc_tokens import is_arc, write_entries
 from synmt.trees.record import ParseRecord
@@ -80,8 +68,8 @@ class ForcedPair:
 NOTHING = ForcedPair(SourceFeatures([], words=0), [])
 
 
-def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, device: str, on_error: OnError) -> None:
-    """Write a line for each `source TAB target` line of the files to standard output, an empty one for an empty line.
+def score_stream(model: Path, files: Sequence[str], config: TranslateConfig, device: str, on_error: OnError) -> None:
+    """Write a line for each pair of the files, as `pair_lines`, to standard output, an empty one for an empty pair.
 
     Raises BadInput for a bad line, or leaves it empty with `on_error="blank"`. stderr reports how many lines were left
     empty, and how many subwords the model does not know.
@@ -92,7 +80,7 @@ def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, dev
     sides = words_of_sides(folder.config, config)
     unknown = 0
     latest = Latest()
-    pairs = forced_pairs(translator, folder.config, sides, read_lines(files, on_error), config, bad, latest)
+    pairs = forced_pairs(translator, folder.config, sides, pair_lines(files, on_error), config, bad, latest)
     with LineWriter() as output:
         for window in windows(pairs, WINDOW, pauses=latest.pauses):
             for forced in forced_targets(translator, folder.config, window, config):

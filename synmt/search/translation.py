@@ -52,6 +52,11 @@ class Translation:
     def __repr__(self) -> str:
         return f"<Translation {shown(self.text, 70)!r}, score {self.score:.4f}>"
 
+    @property
+    def line(self) -> str:
+        """The text, as `synmt translate` writes it."""
+        return self.text
+
     def fields(self) -> dict[str, Any]:
         """Return the fields that are not None, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import synmt
+from synmt.api.given import Sentence
 
 STUB = Path(synmt.__file__).with_suffix(".pyi")
 HEAD = '''"""Types of the public functions. `python -m tests.api.stub` writes this file from their signatures."""
@@ -20,6 +21,7 @@ import collections.abc
 import pathlib
 from typing import Literal, Optional, Self
 
+from synmt.api.given import Sentence
 '''
 
 
@@ -61,7 +63,7 @@ def lines() -> Iterator[str]:
 
 def stub() -> str:
     """Return synmt/__init__.pyi."""
-    text = "\n".join(lines()) + "\n"
+    text = ("\n".join(lines()) + "\n").replace(repr(Sentence), "Sentence")
     modules = sorted(set(re.findall(r"\b(synmt(?:\.[a-z_]+)+)\.[A-Z]", text)))
     text = HEAD + "".join(f"import {each}\n" for each in modules) + text
     for action in (["check", "--fix-only", "--quiet"], ["format"]):

@@ -44,6 +44,13 @@ def test_links_and_parses_are_scored() -> None:
     assert [each.score for each in synmt.score([record, other], [record, record], metrics=["uas"])] == [50]
 
 
+def test_results_of_other_functions_are_scored() -> None:
+    translations = [synmt.Translation(text=each) for each in HYPOTHESES]
+    assert synmt.score(translations, *REFERENCES) == synmt.score(HYPOTHESES, *REFERENCES)
+    links = [synmt.WordLinks(["a", "b"], ["c"], {(0, 0): 0.9, (1, 0): 0.8}, 0.9)]
+    assert synmt.score(links, ["0-0"], metrics="precision")[0].score == 50
+
+
 def test_significance_equals_that_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     systems = {"one": HYPOTHESES, "other": REFERENCES[1]}

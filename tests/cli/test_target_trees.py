@@ -117,11 +117,16 @@ STRING = "Sie sieht LEFT-ARC:rel2 den Hund LEFT-ARC:rel0 RIGHT-ARC:rel2 ! RIGHT-
 
 
 def test_forced_decoding_scores_trees(parent_model: Path, tmp_path: Path) -> None:
-    """Records and strings get the same scores, words and arcs add up to the total, and the right tree is likelier."""
+    """Records and strings get the same scores, and so do pairs in one file or two; words and arcs add up to the total,
+    and the right tree is likelier."""
     targets = write_target_trees(tmp_path, copies=1).read_text(encoding="utf-8").splitlines()
     pairs = "".join(f"{source}\t{target}\n" for source, target in zip(RECORDS, targets, strict=True))
     lines = [line.split("\t") for line in synmt("translate", parent_model, "--score", text=pairs).stdout.splitlines()]
-    best = synmt("translate", parent_model, "--format", "jsonl", text="".join(f"{each}\n" for each in RECORDS))
+    (tmp_path / "sources").write_text("".join(f"{each}\n" for each in RECORDS))
+    (tmp_path / "targets").write_text("".join(f"{each}\n" for each in targets))
+    parallel = synmt("translate", parent_model, "--score", tmp_path / "sources", tmp_path / "targets")
+    assert [line.split("\t") for line in parallel.stdout.splitlines()] == lines
+    best = synmt("translate", parent_model, "--format", "jsonl", tmp_path / "sources")
     for columns, translation in zip(lines, best.stdout.splitlines(), strict=True):
         total, words, arcs = map(float, columns)
         assert total == pytest.approx(words + arcs, abs=2e-6)
