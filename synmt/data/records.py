@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Literal
 
 from synmt.data.words import SideWords
@@ -15,7 +16,7 @@ from synmt.text.links import Link
 from synmt.text.tokenization import Tokenizer
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
 from synmt.trees.dependency import realigned
-from synmt.trees.formats import tree_form, written
+from synmt.trees.formats import reader, sentences, tree_form, written
 from synmt.trees.record import ParseRecord, RecordError, is_record, read_record
 from synmt.trees.transitions import read_transitions
 
@@ -94,6 +95,21 @@ def target_form(lines: Iterable[Line], with_arcs: bool) -> tuple[Form, Iterator[
             break
     first = before[-1].text if before and not _has_arcs(before[-1]) else ""
     return _form_of(first), chain(before, ahead[len(before) :], lines)
+
+
+def sentences_in(path: str | Path, on_error: OnError = "fail") -> Iterator[ParseRecord]:
+    """Yield the sentences of a file of space-separated words, of CoNLL-U or of records; words may lack heads.
+
+    Raises BadInput for a bad sentence, or yields an empty record with `on_error="blank"`.
+    """
+    form, lines = source_form(read_lines([str(path)], on_error))
+    read = _read_words if form == "text" else reader(form, partial=True)
+    bad = BadLines(on_error)
+    return (bad.read(line, read, ParseRecord()) for line in sentences(lines, form))
+
+
+def _read_words(text: str) -> ParseRecord:
+    return ParseRecord(text, text.split())
 
 
 def _form_of(first: str) -> Form:

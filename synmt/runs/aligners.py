@@ -14,15 +14,14 @@ from synmt.alignment import ALIGNERS
 from synmt.alignment.choice import scope_of
 from synmt.alignment.config import AlignConfig
 from synmt.api.given import RuntimeConfig
-from synmt.data.records import source_form
+from synmt.data.records import sentences_in
 from synmt.options import Scope, config_of
 from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile, check_together, keywords, used_of
 from synmt.runs.systems import add_parse, check_size, count_pairs, named
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
-from synmt.streams import BadInput, BadLines, counted, read_lines
+from synmt.streams import BadInput, counted
 from synmt.text.tokenization import TextConfig
-from synmt.trees.formats import read_parses
 
 
 @dataclass(frozen=True)
@@ -288,7 +287,7 @@ def _gold(test: Pair) -> Path:
 
 def check_test(test: Pair) -> int:
     """Return the number of pairs of a test. Raises BadInput for files of different lengths."""
-    lengths = {each: _count(each) for each in dict.fromkeys(test.files())}
+    lengths = {each: sum(1 for _ in sentences_in(each)) for each in dict.fromkeys(test.files())}
     (first, pairs), *others = lengths.items()
     for path, length in others:
         if length != pairs:
@@ -296,12 +295,6 @@ def check_test(test: Pair) -> int:
     if not pairs:
         raise BadInput("has no lines", str(first))
     return pairs
-
-
-def _count(path: Path) -> int:
-    """Return the number of sentences in a file of lines or of CoNLL-U."""
-    form, lines = source_form(read_lines([str(path)]))
-    return sum(1 for _ in (read_parses(lines, BadLines()) if form == "conllu" else lines))
 
 
 def sets_of(run: RunFile) -> dict[str, Path]:

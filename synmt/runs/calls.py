@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 import orjson
 
 from synmt.api.given import RuntimeConfig
-from synmt.data.records import columns_of_pairs, source_form
+from synmt.data.records import columns_of_pairs, sentences_in
 from synmt.options import Known, keywords_of, known_in
 from synmt.streams import BadInput, BadLines, OnError, counted, read_lines, write_lines
 from synmt.text.links import write_links
-from synmt.trees.formats import read_parses
 from synmt.trees.record import ParseRecord, write_record
 
 if TYPE_CHECKING:
@@ -167,15 +166,7 @@ def pairs_of_words(files: list[str]) -> Iterator[list[list[str]]]:
         columns = columns_of_pairs(read_lines(files), BadLines())
         yield from ([side.text.split() for side in pair] for pair in columns)
     else:
-        yield from ([words.tokens for words in pair] for pair in zip(*map(_records, files), strict=True))
-
-
-def _records(file: str) -> Iterator[ParseRecord]:
-    """Yield the sentences of a file of space-separated words, records or CoNLL-U."""
-    form, lines = source_form(read_lines([file]))
-    if form == "text":
-        return (ParseRecord(text=line.text, tokens=line.text.split()) for line in lines)
-    return (record for _, record in read_parses(lines, BadLines()))
+        yield from ([words.tokens for words in pair] for pair in zip(*map(sentences_in, files), strict=True))
 
 
 def _tokenizer(language: str) -> Callable[[str], list[str]]:
@@ -193,13 +184,13 @@ def _tokenizer(language: str) -> Callable[[str], list[str]]:
 
 def text(file: str) -> None:
     """Write the text of each sentence of a file of CoNLL-U or records."""
-    write_lines(record.text for record in _records(file))
+    write_lines(record.text for record in sentences_in(file))
 
 
 def records(file: str, tokenize: str = "") -> None:
     """Write each sentence of a file as a record. tokenize: the language of raw text, for the Moses tokenizer."""
     if not tokenize:
-        return write_lines(map(write_record, _records(file)))
+        return write_lines(map(write_record, sentences_in(file)))
     from synmt.text.tokenization import MosesTokenizer
 
     moses = MosesTokenizer(tokenize)
@@ -239,7 +230,7 @@ def query(file: str, count: str = "", **rest: Any) -> None:
 
     asked = query_of(rest)
     node = asked.place(count)
-    for number, record in enumerate(_records(file), 1):
+    for number, record in enumerate(sentences_in(file), 1):
         matches = occurrences(record, asked)
         words = [record.tokens[place - 1] for match in matches if (place := match[node])]
         if matches:

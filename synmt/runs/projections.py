@@ -7,13 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from synmt.alignment import DEFAULT
-from synmt.data.records import source_form
 from synmt.runs.aligners import Row, check_test, fit_in, rows_of, sets_of
 from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile
-from synmt.runs.systems import add_parse, check_size, count_pairs
+from synmt.runs.systems import add_parse, check_size, count_pairs, form_of
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import TaskList, Workplace
-from synmt.streams import BadInput, read_lines
+from synmt.streams import BadInput
 
 
 @dataclass
@@ -107,7 +106,7 @@ class Projections:
         target = self._add_side(f"{part}/target", pair.target, other)
         if not _has_source(pair):
             return Pair(target, target)
-        if _form(pair.source) != "text":
+        if form_of(pair.source) != "text":
             return Pair(self._add_side(f"{part}/source", pair.source, language), target)
         path = self._data("parsed", *part.split("/"), "source", f"{pair.source.name}.jsonl")
         options = self.run.parse_options("udpipe", language)
@@ -116,7 +115,7 @@ class Projections:
     def _add_side(self, part: str, file: Path, language: str) -> Path:
         """Add the task that turns a file into records, tokenizing raw text."""
         path = self._data("records", *part.split("/"), f"{file.name}.jsonl")
-        inputs = {"file": file, **({"tokenize": language} if _form(file) == "text" else {})}
+        inputs = {"file": file, **({"tokenize": language} if form_of(file) == "text" else {})}
         return self.tasks.add_call(("reading", part), path, "records", inputs)
 
     def _cut(self, size: int | None, pair: Pair) -> Pair:
@@ -171,7 +170,3 @@ def _has_source(pair: Pair) -> bool:
 def _is_scored(run: RunFile, name: str, test: str) -> bool:
     """Return whether a projection can parse a test. Without a source, only a grammar can."""
     return bool(_options(run, name).get("fit")) or _has_source(run.tests[test])
-
-
-def _form(path: Path) -> str:
-    return source_form(read_lines([str(path)]))[0]

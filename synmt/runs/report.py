@@ -4,7 +4,7 @@ The page is `inspection/report.html`; this module gathers its data.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from synmt import __version__
 from synmt.alignment import ALIGNERS
 from synmt.citations import SYNMT, cited, entries
-from synmt.data.records import source_form
+from synmt.data.records import sentences_in
 from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS
 from synmt.inspection.curves import Curves, mean_of, panels, read_curves
 from synmt.inspection.matrix import label
@@ -31,9 +31,8 @@ from synmt.runs.file import Pair, RunFile
 from synmt.runs.systems import trees_of
 from synmt.runs.table import Measured, Output, Result, chosen_on_dev, legend, title_of
 from synmt.runs.tasks import Made, Workplace
-from synmt.streams import BadLines, read_lines
+from synmt.streams import read_lines
 from synmt.text.links import detect_base, read_links
-from synmt.trees.formats import read_parses
 from synmt.trees.record import ParseRecord, RecordError, read_record
 
 BUCKETS = 5  # length buckets with about the same number of sentences each
@@ -308,7 +307,7 @@ def _sources(output: Output, run: RunFile) -> Iterator[ParseRecord]:
     if run.kind == "aligners":
         yield from (ParseRecord(tokens=words) for words, _ in _pairs(output.pair))
     else:
-        yield from _records(output.pair.source)
+        yield from sentences_in(output.pair.source, "blank")
 
 
 def _sides(output: Output, run: RunFile) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -316,7 +315,7 @@ def _sides(output: Output, run: RunFile) -> tuple[list[dict[str, Any]], list[dic
     assert output.pair
     sources = list(map(_shown, _sources(output, run)))
     if run.kind != "aligners":
-        references = list(map(_shown, _records(output.reference)))
+        references = [_shown(each) for each in sentences_in(output.reference, "blank")]
         return ([{"text": ""}] * len(references) if output.pair.source == output.pair.target else sources), references
     texts = [line.text for line in read_lines([str(output.reference)])]
     links = [read_links(text, base) for base in [detect_base(texts)] for text in texts]
@@ -341,7 +340,7 @@ def _outputs(output: Output, found: Found) -> list[Any]:
     if found.run.kind == "aligners":
         return [{"links": sorted(read_links(line.text, 0).possible)} for line in read_lines([str(output.path)])]
     if found.run.kind == "projections":
-        return list(map(_shown, _records(output.path)))
+        return [_shown(each) for each in sentences_in(output.path, "blank")]
     texts = [line.text for line in read_lines([str(output.path)])]
     trees = trees_of(found.place, output.path)
     records = [_tree_of(line.text) for line in read_lines([str(trees)])] if trees.exists() else []
@@ -357,18 +356,6 @@ def _tree_of(line: str) -> ParseRecord:
         return read_record(line, partial=True)
     except RecordError:
         return ParseRecord()
-
-
-def _records(path: Path) -> Iterator[ParseRecord]:
-    """Yield the sentences of a file of text, of records (whose trees may be partial) or of CoNLL-U."""
-    form, lines = source_form(read_lines([str(path)], "blank"))
-    if form == "conllu":
-        yield from (record for _, record in read_parses(lines, BadLines("blank")))
-        return
-    for line in lines:
-        with line.naming():
-            record = read_record(line.text, partial=True) if form == "records" else ParseRecord(line.text)
-        yield record if form == "records" else replace(record, tokens=line.text.split())
 
 
 def _shown(record: ParseRecord) -> dict[str, Any]:

@@ -458,7 +458,7 @@ def _titled(training: Training, own: Options) -> str:
     return named(training.system, training.seed, training.size, own)
 
 
-def form_of(path: Path, side: int) -> Form:
+def form_of(path: Path, side: int = 0) -> Form:
     """Return the form of the lines of a file. side: 0 for a source, 1 for a target."""
     lines = read_lines([str(path)], "blank")
     return (target_form(lines, with_arcs=True) if side else source_form(lines))[0]
