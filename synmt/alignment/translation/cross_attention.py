@@ -121,10 +121,7 @@ class MtlFullc(LinkIdea):
         return self.layer or super().fixed_layer(config)
 
     def loss(self, forced: Forced) -> "Tensor":
-        from synmt.alignment.attention import guided_loss
-
-        assert forced.target.links is not None
-        return self.weight * guided_loss(self.weights(forced), forced.target.links)
+        return self.weight * super().loss(forced)
 
     def weights(self, forced: Forced) -> "Tensor":
         from synmt.nn.attention import AttentionEdit

@@ -111,8 +111,12 @@ class LinkIdea:
         return type(self).part is not LinkIdea.part
 
     def loss(self, forced: Forced) -> "Tensor":
-        """Return the loss of the part, or a model's additional loss, summed over the batch."""
-        raise NotImplementedError
+        """Return the loss of the part, or a model's additional loss, summed over the batch; by default, of the weights
+        as links that are to be learned."""
+        from synmt.alignment.attention import guided_loss
+
+        assert forced.target.links is not None
+        return guided_loss(self.weights(forced), forced.target.links)
 
     def weights(self, forced: Forced) -> "Tensor":
         """Return how strongly target and source tokens are linked, [B,I,J]; padded rows do not matter."""

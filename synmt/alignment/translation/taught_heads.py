@@ -50,12 +50,6 @@ class ShiftAet(LinkIdea):
     def part(self, config: TransformerConfig) -> "nn.ModuleDict":
         return attention_heads(config)
 
-    def loss(self, forced: Forced) -> "Tensor":
-        from synmt.alignment.attention import guided_loss
-
-        assert forced.target.links is not None
-        return guided_loss(self.weights(forced), forced.target.links)
-
     def weights(self, forced: Forced) -> "Tensor":
         return mean_weights(forced, forced.crossing().inputs[0][:, 1:])
 
@@ -76,12 +70,6 @@ class BaoGuided(LinkIdea):
         part["norm"] = nn.LayerNorm(config.width)
         reset_products(part)
         return part
-
-    def loss(self, forced: Forced) -> "Tensor":
-        from synmt.alignment.attention import guided_loss
-
-        assert forced.target.links is not None
-        return guided_loss(self.weights(forced), forced.target.links)
 
     def weights(self, forced: Forced) -> "Tensor":
         from synmt.nn.attention import AttentionEdit
