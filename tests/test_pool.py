@@ -2,9 +2,12 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing import get_context
+from pathlib import Path
 
 import psutil
 import pytest
@@ -67,6 +70,14 @@ def test_results_come_in_order_from_all_processes() -> None:
             came += run(until_failure(5))
         assert came == [8, 9, *range(7, 12)]
     assert children() == []
+
+
+@pytest.mark.parametrize("name", ["script.py", "-"])
+def test_a_script_needs_no_guard_around_its_main_part(name: str, tmp_path: Path) -> None:
+    script = "import synmt; print(*(each.text for each in synmt.parse(['One.'] * 99, 'udpipe', jobs=2)))"
+    (tmp_path / "script.py").write_text(script)
+    done = subprocess.run([sys.executable, name], input=script, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == (" ".join(["One."] * 99) + "\n", "")
 
 
 def asking(read: list[int], came: list[int]) -> Iterator[int | None]:

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +13,7 @@ from queue import SimpleQueue
 from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
 from traceback import format_exception
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from synmt.streams import BadInput
@@ -120,7 +122,8 @@ class _Worker:
         self.pipe, theirs = CONTEXT.Pipe()
         self.owed: deque[_Answer] = deque()
         self.process = CONTEXT.Process(target=_serve, args=(theirs,), daemon=True)
-        self.process.start()
+        with _without_main():
+            self.process.start()
         theirs.close()  # so that we notice if the process dies
         self._send(opening)
 
@@ -141,6 +144,17 @@ class _Worker:
     def _send(self, message: bytes) -> None:
         with _naming_death():
             self.pipe.send_bytes(message)
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the main module. Otherwise, a new process would import it, and so run a user's script again."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 @contextmanager
