@@ -19,7 +19,7 @@ Config = TypeVar("Config")
 
 
 @runtime_checkable
-class Result(Protocol):
+class HasLine(Protocol):
     """A translation or the links of a pair, which other functions read like its line."""
 
     @property
@@ -28,7 +28,7 @@ class Result(Protocol):
 
 
 # A str is text or the JSON of a record, with or without a line end; a list of str is words.
-Sentence = str | ParseRecord | Sequence[str] | Result
+Sentence = str | ParseRecord | Sequence[str] | HasLine
 Pair = tuple[Sentence, Sentence]
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -168,7 +168,7 @@ def text_of(sentence: Sentence, line: Line) -> str:
         return write_record(sentence)
     if isinstance(sentence, list | tuple) and all(isinstance(each, str) for each in sentence):
         return write_record(ParseRecord(tokens=checked_words(sentence, line)))
-    if not isinstance(sentence, str | Result):
+    if not isinstance(sentence, str | HasLine):
         raise TypeError(f"a sentence is a str, a list of words or a ParseRecord, not {type(sentence).__name__}")
     text = sentence.rstrip("\r\n") if isinstance(sentence, str) else sentence.line
     for character, name in (("\n", "an end of line"), ("\0", "NUL")):

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import Result, Sentence, as_given, config_of_all, lines_of, takes
+from synmt.api.given import HasLine, Sentence, as_given, config_of_all, lines_of, takes
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig, SignificanceConfig, scope_of, unknown
 from synmt.metrics.metric import Score
@@ -105,7 +105,7 @@ def _text(sentence: Sentence) -> str:
         raise TypeError("a translation is a str or a list of words, not a ParseRecord; pass its text")
     if isinstance(sentence, str):
         return sentence
-    if isinstance(sentence, Result):
+    if isinstance(sentence, HasLine):
         return sentence.line
     if not isinstance(sentence, Sequence):
         raise TypeError(f"a translation is a str or a list of words, not {type(sentence).__name__}")
