@@ -43,10 +43,7 @@ class Phrase:
 def say(derivation: Derivation) -> Sentence:
     """Return a derivation as an English sentence."""
     main = _main(derivation)
-    stop = _word(".", ".", meaning=(derivation, "stop"))
-    stop.glued = True
-    stop.attach(main.head, "punct")
-    main.children.append(stop)
+    main.children.append(_word(".", ".", meaning=(derivation, "stop"), glued=True).attach(main.head, "punct"))
     words: list[Word] = []
     tree = _tree(main, words)
     words[0].form = words[0].form[0].upper() + words[0].form[1:]
@@ -77,15 +74,12 @@ def _tree(phrase: Phrase, words: list[Word]) -> Tree:
 
 def _main(derivation: Derivation) -> Phrase:
     main = _clause(derivation.main)
-    comma = _word(",", ",", meaning=(derivation, "comma"))
-    comma.glued = True
+    comma = _word(",", ",", meaning=(derivation, "comma"), glued=True)
     if derivation.second:
         second = _clause(derivation.second)
-        conjunction = _word(derivation.conjunction, "CC", meaning=(derivation, "conjunction"))
         comma.attach(second.head, "punct")
-        conjunction.attach(second.head, "cc")
-        second.head.attach(main.head, "conj")
-        return Phrase("S", [main, comma, conjunction, second], main.head)
+        conjunction = _word(derivation.conjunction, "CC", meaning=(derivation, "conjunction"))
+        return _joined(main, [comma, conjunction], second)
     if derivation.adverbial:
         adverbial = _adverbial(derivation, derivation.adverbial)
         adverbial.head.attach(main.head, "advcl")
@@ -103,27 +97,28 @@ def _with_child(phrase: Phrase | Word, child: Phrase) -> Phrase:
     return Phrase(phrase.label, [*phrase.children, child], phrase.head)
 
 
+def _joined(first: Phrase, between: list[Word], second: Phrase) -> Phrase:
+    """Return two phrases and the words between them as one phrase; the last of these words is the conjunction."""
+    between[-1].attach(second.head, "cc")
+    second.head.attach(first.head, "conj")
+    return Phrase(first.label, [first, *between, second], first.head)
+
+
 def _adverbial(derivation: Derivation, clause: Clause) -> Phrase:
     inner = _clause(clause)
     meaning = (derivation, "subordinator")
     if derivation.subordinator == "when":
-        when = _word("when", "WRB", meaning=meaning)
-        when.attach(inner.head, "advmod")
+        when = _word("when", "WRB", meaning=meaning).attach(inner.head, "advmod")
         return Phrase("SBAR", [Phrase("WHADVP", [when], when), inner], inner.head)
-    subordinator = _word(derivation.subordinator, "IN", "SCONJ", meaning=meaning)
-    subordinator.attach(inner.head, "mark")
+    subordinator = _word(derivation.subordinator, "IN", "SCONJ", meaning=meaning).attach(inner.head, "mark")
     return Phrase("SBAR", [subordinator, inner], inner.head)
 
 
 def _clause(clause: Clause) -> Phrase:
     agreement = "I" if _is_speaker(clause.subject) else clause.subject.number
-    predicates = [_predicate(predicate, agreement, clause.gap) for predicate in clause.predicates]
-    verb_phrase = predicates[0]
-    if len(predicates) == 2:
-        conjunction = _word("and", "CC", meaning=(clause, "and"))
-        conjunction.attach(predicates[1].head, "cc")
-        predicates[1].head.attach(verb_phrase.head, "conj")
-        verb_phrase = Phrase("VP", [predicates[0], conjunction, predicates[1]], verb_phrase.head)
+    verb_phrase, *others = (_predicate(predicate, agreement, clause.gap) for predicate in clause.predicates)
+    for other in others:
+        verb_phrase = _joined(verb_phrase, [_word("and", "CC", meaning=(clause, "and"))], other)
     if clause.subject is clause.gap:
         return Phrase("S", [verb_phrase], verb_phrase.head)
     subject = _nominal(clause.subject, "subject")
@@ -142,8 +137,7 @@ def _predicate(predicate: Predicate, agreement: str, gap: Common | None) -> Phra
     front: list[Phrase | Word] = []
     for word, deprel in ((auxiliary, "aux"), (_negation(predicate), "advmod")):
         if word:
-            word.attach(inner.head, deprel)
-            front.append(word)
+            front.append(word.attach(inner.head, deprel))
     if predicate.frequency:
         front.append(_adverb(predicate.frequency, (predicate, "frequency"), inner.head))
     if auxiliary:
@@ -191,9 +185,7 @@ def _negation(predicate: Predicate) -> Word | None:
     if not predicate.negated:
         return None
     contracted = predicate.contracted
-    word = _word("n't" if contracted else "not", "RB", "PART", "not", (predicate, "not"))
-    word.glued = contracted
-    return word
+    return _word("n't" if contracted else "not", "RB", "PART", "not", (predicate, "not"), glued=contracted)
 
 
 def _adjectival(predicate: Predicate, be: Word) -> Phrase:
@@ -211,8 +203,7 @@ def _verbal(predicate: Predicate, verb: Word, gap: Common | None) -> Phrase:
         thing.head.attach(verb, "obj")
         children.append(thing)
     if predicate.frame.particle:
-        particle = _word(predicate.frame.particle, "RP", meaning=(predicate, "verb"))
-        particle.attach(verb, "compound:prt")
+        particle = _word(predicate.frame.particle, "RP", meaning=(predicate, "verb")).attach(verb, "compound:prt")
         children.insert(2 if predicate.particle_last else 1, Phrase("PRT", [particle], particle))
     if predicate.manner:
         children.append(_adverb(predicate.manner, (predicate, "manner"), verb))
@@ -228,14 +219,12 @@ def _complement_clause(predicate: Predicate, clause: Clause, verb: Word) -> Phra
     inner.head.attach(verb, "ccomp")
     if not predicate.overt_that:
         return Phrase("SBAR", [inner], inner.head)
-    that = _word(COMPLEMENTISER[0], "IN", "SCONJ", meaning=(predicate, "that"))
-    that.attach(inner.head, "mark")
+    that = _word(COMPLEMENTISER[0], "IN", "SCONJ", meaning=(predicate, "that")).attach(inner.head, "mark")
     return Phrase("SBAR", [that, inner], inner.head)
 
 
 def _adverb(form: str, meaning: Hashable, head: Word) -> Phrase:
-    adverb = _word(form, "RB", meaning=meaning)
-    adverb.attach(head, "advmod")
+    adverb = _word(form, "RB", meaning=meaning).attach(head, "advmod")
     return Phrase("ADVP", [adverb], adverb)
 
 
@@ -244,8 +233,7 @@ def _adpositional(phrase: Adpositional, head: Word, deprel: str) -> Phrase:
     inner = _nominal(phrase.object, "object")
     inner.head.attach(head, deprel)
     word = _word(phrase.preposition.english, xpos, "ADP", meaning=(phrase, "preposition"))
-    word.attach(inner.head, "case")
-    return Phrase("PP", [word, inner], inner.head)
+    return Phrase("PP", [word.attach(inner.head, "case"), inner], inner.head)
 
 
 def _nominal(nominal: Nominal, role: str) -> Phrase:
@@ -258,17 +246,10 @@ def _nominal(nominal: Nominal, role: str) -> Phrase:
             name = _word(nominal.name, "NNP", meaning=(nominal, "noun"))
             return Phrase("NP", [name], name)
         case Both():
-            return _both(nominal, role)
+            first, second = _nominal(nominal.first, role), _nominal(nominal.second, role)
+            return _joined(first, [_word("and", "CC", meaning=(nominal, "and"))], second)
         case Common():
             return _common(nominal)
-
-
-def _both(nominal: Both, role: str) -> Phrase:
-    first, second = _nominal(nominal.first, role), _nominal(nominal.second, role)
-    conjunction = _word("and", "CC", meaning=(nominal, "and"))
-    conjunction.attach(second.head, "cc")
-    second.head.attach(first.head, "conj")
-    return Phrase("NP", [first, conjunction, second], first.head)
 
 
 def _common(nominal: Common) -> Phrase:
@@ -278,9 +259,9 @@ def _common(nominal: Common) -> Phrase:
         lemma=nominal.noun.singular,
         meaning=(nominal, "noun"),
     )
-    adjectives = [_word(entry.english, "JJ", meaning=(nominal, entry)) for entry in nominal.adjectives]
-    for adjective in adjectives:
-        adjective.attach(noun, "amod")
+    adjectives = [
+        _word(entry.english, "JJ", meaning=(nominal, entry)).attach(noun, "amod") for entry in nominal.adjectives
+    ]
     front: list[Phrase | Word] = []
     if nominal.possessor:
         front.append(_possessor(nominal.possessor, noun))
@@ -300,37 +281,29 @@ def _common(nominal: Common) -> Phrase:
 
 
 def _determiner(nominal: Common, following: str, noun: Word) -> Word:
-    assert nominal.determiner
-    form = getattr(nominal.determiner, nominal.number)
+    determiner = nominal.determiner
+    assert determiner
+    form = getattr(determiner, nominal.number)
     if form == "a" and following[0] in "aeiou":
         form = "an"
-    determiner = _word(
-        form, nominal.determiner.xpos, nominal.determiner.upos, nominal.determiner.singular or form,
-        (nominal, "determiner"),
-    )  # fmt: skip
-    determiner.attach(noun, nominal.determiner.deprel)
-    return determiner
+    word = _word(form, determiner.xpos, determiner.upos, determiner.singular or form, (nominal, "determiner"))
+    return word.attach(noun, determiner.deprel)
 
 
 def _possessor(possessor: Nominal, noun: Word) -> Phrase | Word:
     if isinstance(possessor, Pronoun):
-        pronoun = _word(possessor.person.possessive, "PRP$", meaning=(possessor, "noun"))
-        pronoun.attach(noun, "nmod:poss")
-        return pronoun
+        return _word(possessor.person.possessive, "PRP$", meaning=(possessor, "noun")).attach(noun, "nmod:poss")
     phrase = _nominal(possessor, "object")
-    mark = _word("'" if phrase.head.form.endswith("s") else "'s", "POS", lemma="'s", meaning=phrase.head.meaning)
-    mark.glued = True
-    mark.attach(phrase.head, "case")
-    phrase.head.attach(noun, "nmod:poss")
-    return Phrase("NP", [*phrase.children, mark], phrase.head)
+    head = phrase.head.attach(noun, "nmod:poss")
+    mark = _word("'" if head.form.endswith("s") else "'s", "POS", lemma="'s", meaning=head.meaning, glued=True)
+    return Phrase("NP", [*phrase.children, mark.attach(head, "case")], head)
 
 
 def _complement(complement: Complement, noun: Word) -> Phrase:
     phrase = _nominal(complement.object, "object")
-    of = _word("of", "IN", meaning=phrase.head.meaning)
-    of.attach(phrase.head, "case")
-    phrase.head.attach(noun, "nmod")
-    return Phrase("PP", [of, phrase], phrase.head)
+    head = phrase.head.attach(noun, "nmod")
+    of = _word("of", "IN", meaning=head.meaning).attach(head, "case")
+    return Phrase("PP", [of, phrase], head)
 
 
 def _relative(relative: Relative, noun: Word) -> Phrase:
@@ -343,5 +316,5 @@ def _relative(relative: Relative, noun: Word) -> Phrase:
     return Phrase("SBAR", [Phrase("WHNP", [pronoun], pronoun), inner], inner.head)
 
 
-def _word(form: str, xpos: str, upos: str = "", lemma: str = "", meaning: Hashable = None) -> Word:
-    return Word(form, lemma or form, upos or UPOS[xpos], xpos, meaning=meaning)
+def _word(form: str, xpos: str, upos: str = "", lemma: str = "", meaning: Hashable = None, glued: bool = False) -> Word:
+    return Word(form, lemma or form, upos or UPOS[xpos], xpos, meaning=meaning, glued=glued)

@@ -9,6 +9,8 @@ its relative clause (-ka, -ke, -ku). A verb consists of a prefix (the English pa
 tense, and -t or -ren for the number of its subject. There are no articles; "not" is `ma` before the verb.
 """
 
+from collections.abc import Hashable
+
 from synmt.demo.derivation import (
     Adpositional,
     Both,
@@ -50,8 +52,7 @@ Phrase = tuple[list[Word], Word]  # words in order, and their head
 def say(derivation: Derivation) -> Sentence:
     """Return a derivation as a Kel sentence."""
     words, head = _main(derivation)
-    stop = Word(".", ".", "PUNCT", meaning=(derivation, "stop"), glued=True)
-    stop.attach(head, "punct")
+    stop = Word(".", ".", "PUNCT", meaning=(derivation, "stop"), glued=True).attach(head, "punct")
     words[0].form = words[0].form[0].upper() + words[0].form[1:]
     return Sentence([*words, stop])
 
@@ -74,19 +75,14 @@ def _main(derivation: Derivation) -> Phrase:
     comma = Word(",", ",", "PUNCT", meaning=(derivation, "comma"), glued=True)
     if derivation.second:
         second, second_head = _clause(derivation.second)
-        form = CONJUNCTIONS[derivation.conjunction]
-        conjunction = Word(form, form, "CCONJ", meaning=(derivation, "conjunction"))
         comma.attach(second_head, "punct")
-        conjunction.attach(second_head, "cc")
-        second_head.attach(head, "conj")
-        return [*words, comma, conjunction, *second], head
+        conjunction = _word(CONJUNCTIONS[derivation.conjunction], "CCONJ", (derivation, "conjunction"))
+        return _joined((words, head), [comma, conjunction], (second, second_head))
     if derivation.adverbial:
         adverbial, adverbial_head = _clause(derivation.adverbial)
-        form = SUBORDINATORS[derivation.subordinator]
-        subordinator = Word(form, form, "SCONJ", meaning=(derivation, "subordinator"))
-        subordinator.attach(adverbial_head, "mark")
         adverbial_head.attach(head, "advcl")
-        front = [*adverbial, subordinator]
+        subordinator = _word(SUBORDINATORS[derivation.subordinator], "SCONJ", (derivation, "subordinator"))
+        front = [*adverbial, subordinator.attach(adverbial_head, "mark")]
         if derivation.adverbial_first:
             comma.attach(adverbial_head, "punct")
             front.append(comma)
@@ -94,16 +90,26 @@ def _main(derivation: Derivation) -> Phrase:
     return words, head
 
 
+def _word(form: str, upos: str, meaning: Hashable) -> Word:
+    """Return a word that is never inflected."""
+    return Word(form, form, upos, meaning=meaning)
+
+
+def _joined(first: Phrase, between: list[Word], second: Phrase) -> Phrase:
+    """Return two phrases and the words between them as one phrase; the last of these words is the conjunction."""
+    (words, head), (others, second_head) = first, second
+    between[-1].attach(second_head, "cc")
+    second_head.attach(head, "conj")
+    return [*words, *between, *others], head
+
+
 def _clause(clause: Clause) -> Phrase:
-    words, head = _predicate(clause.predicates[0], clause)
-    if len(clause.predicates) == 2:
-        second, second_head = _predicate(clause.predicates[1], clause)
-        conjunction = Word(CONJUNCTIONS["and"], CONJUNCTIONS["and"], "CCONJ", meaning=(clause, "and"))
-        conjunction.attach(second_head, "cc")
-        second_head.attach(head, "conj")
-        words = [*words, conjunction, *second]
+    first, *others = (_predicate(predicate, clause) for predicate in clause.predicates)
+    for other in others:
+        first = _joined(first, [_word(CONJUNCTIONS["and"], "CCONJ", (clause, "and"))], other)
+    words, head = first
     if clause.subject is clause.gap:
-        return words, head
+        return first
     subject, subject_head = _nominal(clause.subject, "Nom")
     subject_head.attach(head, "nsubj")
     return [*subject, *words], head
@@ -130,13 +136,11 @@ def _predicate(predicate: Predicate, clause: Clause) -> Phrase:
         (FREQUENCY_ADVERBS, predicate.frequency, "frequency"),
     ):
         if adverb:
-            words.append(Word(table[adverb], table[adverb], "ADV", meaning=(predicate, part)))
-            words[-1].attach(head, "advmod")
+            words.append(_word(table[adverb], "ADV", (predicate, part)).attach(head, "advmod"))
     if predicate.adjective:
         words.append(head)
     if predicate.negated:
-        words.append(Word(NEGATION, NEGATION, "PART", meaning=(predicate, "not")))
-        words[-1].attach(head, "advmod")
+        words.append(_word(NEGATION, "PART", (predicate, "not")).attach(head, "advmod"))
     return [*words, verb], head
 
 
@@ -162,21 +166,17 @@ def _complement_clause(predicate: Predicate, clause: Clause, verb: Word) -> list
     head.attach(verb, "ccomp")
     # if English omits "that", only its verb shows that a clause follows
     meaning = (predicate, "that" if predicate.overt_that else "verb")
-    that = Word(COMPLEMENTISER[1], COMPLEMENTISER[1], "SCONJ", meaning=meaning)
-    that.attach(head, "mark")
-    return [*words, that]
+    return [*words, _word(COMPLEMENTISER[1], "SCONJ", meaning).attach(head, "mark")]
 
 
 def _adpositional(phrase: Adpositional, head: Word, deprel: str, described: Common | None = None) -> list[Word]:
     """Return a postpositional phrase; if it modifies a noun, the postposition agrees with that noun."""
     words, inner = _nominal(phrase.object, "Obl")
     inner.attach(head, deprel)
-    kel = phrase.preposition.kel
-    postposition = Word(kel, kel, "ADP", meaning=(phrase, "preposition"))
+    postposition = _word(phrase.preposition.kel, "ADP", (phrase, "preposition")).attach(inner, "case")
     if described:
         postposition.form += "g" + THEMES[noun_class(described)]
         postposition.feats["NounClass"] = str(noun_class(described))
-    postposition.attach(inner, "case")
     return [*words, postposition]
 
 
@@ -194,19 +194,11 @@ def _nominal(nominal: Nominal, case: str) -> Phrase:
         case Name():
             word = _inflected(nominal.name, "PROPN", nominal, case)
         case Both():
-            return _both(nominal, case)
+            first, second = _common(nominal.first, case), _common(nominal.second, case)
+            return _joined(first, [_word(CONJUNCTIONS["and"], "CCONJ", (nominal, "and"))], second)
         case Common():
             return _common(nominal, case)
     return [word], word
-
-
-def _both(nominal: Both, case: str) -> Phrase:
-    first, head = _common(nominal.first, case)
-    second, second_head = _common(nominal.second, case)
-    conjunction = Word(CONJUNCTIONS["and"], CONJUNCTIONS["and"], "CCONJ", meaning=(nominal, "and"))
-    conjunction.attach(second_head, "cc")
-    second_head.attach(head, "conj")
-    return [*first, conjunction, *second], head
 
 
 def _common(nominal: Common, case: str) -> Phrase:
@@ -224,9 +216,7 @@ def _common(nominal: Common, case: str) -> Phrase:
         words += _possessor(nominal.possessor, noun, "nmod:poss")
     words += _determiner(nominal, noun)
     for entry in nominal.adjectives:
-        adjective = _adjective(entry.kel, nominal, (nominal, entry))
-        adjective.attach(noun, "amod")
-        words.append(adjective)
+        words.append(_adjective(entry.kel, nominal, (nominal, entry)).attach(noun, "amod"))
     return [*words, noun], noun
 
 
@@ -240,12 +230,11 @@ def _determiner(nominal: Common, noun: Word) -> list[Word]:
     determiner = nominal.determiner
     if not determiner or not determiner.kel:
         return []
-    word = Word(determiner.kel, determiner.kel, determiner.upos, meaning=(nominal, "determiner"))
+    word = _word(determiner.kel, determiner.upos, (nominal, "determiner"))
     if determiner.agrees:
         word.form += THEMES[noun_class(nominal)]
         word.feats["NounClass"] = str(noun_class(nominal))
-    word.attach(noun, determiner.deprel)
-    return [word]
+    return [word.attach(noun, determiner.deprel)]
 
 
 def _inflected(stem: str, upos: str, nominal: Pronoun | Name | Common, case: str) -> Word:

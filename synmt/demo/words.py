@@ -25,8 +25,10 @@ class Word:
     head: "Word | None" = None
     deprel: str = "root"
 
-    def attach(self, head: "Word", deprel: str) -> None:
+    def attach(self, head: "Word", deprel: str) -> "Word":
+        """Make this word a dependent of another one. Returns this word."""
         self.head, self.deprel = head, deprel
+        return self
 
 
 @dataclass(slots=True)
