@@ -22,7 +22,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from synmt.device import local_device
 from synmt.parsers.benepar_models import CharacterModel, load_model
 from synmt.parsers.parser import ParserInput, SpacyTokenizer, Tokenized, tokenize
-from synmt.trees.constituency import Tree, under_one_root
+from synmt.trees.constituency import Tree, tree_of_phrases, under_one_root
 from synmt.trees.record import ParseRecord
 
 FORBIDDEN = -1e9
@@ -308,29 +308,10 @@ def benepar_analyses(model: Any, sentences: Sequence[InputSentence]) -> list[Ana
 
 def tree_of_spans(words: Sequence[str], tags: Sequence[str], spans: Sequence[Span]) -> Tree:
     """Return the tree of the spans of an analysis."""
-    nodes: list[str] = []
-    parents: list[int] = []
-    open_phrases: list[tuple[int, int]] = []  # (node, end)
-
-    def add(node: str, parent: int) -> int:
-        nodes.append(node)
-        parents.append(parent)
-        return len(nodes) - 1
-
-    for start, end, labels in spans:
-        while open_phrases and open_phrases[-1][1] <= start:
-            open_phrases.pop()
-        parent = open_phrases[-1][0] if open_phrases else -1
-        chain = labels.split("::") if labels else []
-        if parent < 0 and not chain and end - start > 1:
-            chain = ["TOP"]
-        for label in chain:
-            parent = add(label, parent)
-        if end - start == 1:
-            add(words[start], add(tags[start], parent))
-        elif chain:
-            open_phrases.append((parent, end))
-    return Tree(nodes, parents)
+    phrases = [(start, end, label) for start, end, labels in spans for label in labels.split("::") if label]
+    if len(words) > 1 and not spans[0][2]:
+        phrases.insert(0, (0, len(words), "TOP"))
+    return tree_of_phrases(phrases, tags, words)
 
 
 def as_in_treebanks(words: Sequence[str]) -> list[str]:

@@ -15,7 +15,6 @@ to the source word with the best link.
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
@@ -23,7 +22,7 @@ import numpy as np
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.votes import Arc, Source, Votes, best, is_mark, project, sentences, vote, weights, whole
 from synmt.text.links import Link
-from synmt.trees.constituency import Tree, subtree_ends
+from synmt.trees.constituency import Tree, phrases, tags, tree_of_phrases
 from synmt.trees.dependency import DEPENDENCY, UNKNOWN
 from synmt.trees.record import UNATTACHED, ParseRecord
 from synmt.trees.spanning import Scores, spanning_tree
@@ -155,22 +154,17 @@ def project_phrases(source: Source, target: Sequence[str]) -> Tree:
     """Return a tree over the words of a target, at least one, with the root label of the source, which has a tree."""
     tree = source.record.tree
     assert tree is not None
-    leaf, ends = tree.is_leaf(), subtree_ends(tree.parents)
-    before = list(accumulate(leaf, initial=0))  # number of leaves before each node
     owners = _owners(source.links)
-    spans: list[tuple[int, int, str]] = []  # first word, word after the last, label
-    for node, label in enumerate(tree.nodes):
-        is_phrase = ends[node] > node + 1 + leaf[min(node + 1, len(leaf) - 1)]
-        if node == 0:
-            spans.append((0, len(target), label if is_phrase else NO_PHRASE))
-        elif is_phrase:
-            inside = range(before[node], before[ends[node]])
-            words = [j for j in range(len(target)) if owners.get(j) in inside]
-            if words and all(owners.get(j, inside[0]) in inside for j in range(words[0], words[-1] + 1)):
-                spans.append((words[0], words[-1] + 1, label))
-    spans.sort(key=lambda span: (span[0], -span[1]))
-    tags = [tree.nodes[parent] for parent, each in zip(tree.parents, leaf, strict=True) if each]
-    return _nested(spans, [_tag(word, owners.get(j), tags) for j, word in enumerate(target)], target)
+    (_, _, root), *inner = phrases(tree) or [(0, 1, NO_PHRASE)]
+    found = [(0, len(target), root)]
+    for first, end, label in inner:
+        inside = range(first, end)
+        words = [j for j in range(len(target)) if owners.get(j) in inside]
+        if words and all(owners.get(j, first) in inside for j in range(words[0], words[-1] + 1)):
+            found.append((words[0], words[-1] + 1, label))
+    found.sort(key=lambda phrase: (phrase[0], -phrase[1]))
+    source_tags = tags(tree)
+    return tree_of_phrases(found, [_tag(word, owners.get(j), source_tags) for j, word in enumerate(target)], target)
 
 
 def _owners(links: Mapping[Link, float]) -> dict[int, int]:
@@ -185,25 +179,6 @@ def _tag(word: str, owner: int | None, tags: Sequence[str]) -> str:
     if is_mark(word):
         return TAGS_OF_MARKS.get(word, OTHER_MARK)
     return NO_TAG if owner is None else tags[owner]
-
-
-def _nested(spans: Sequence[tuple[int, int, str]], tags: Sequence[str], words: Sequence[str]) -> Tree:
-    """Return the tree of phrases, outer ones first, over tagged words."""
-    nodes: list[str] = []
-    parents: list[int] = []
-    path: list[tuple[int, int]] = []  # open phrases: node, and the word after their last
-    waiting = list(reversed(spans))
-    for j, (tag, word) in enumerate(zip(tags, words, strict=True)):
-        while path and path[-1][1] <= j:
-            path.pop()
-        while waiting and waiting[-1][0] == j:
-            _, end, label = waiting.pop()
-            parents.append(path[-1][0] if path else -1)
-            path.append((len(nodes), end))
-            nodes.append(label)
-        parents += [path[-1][0], len(nodes)]
-        nodes += [tag, word]
-    return Tree(nodes, parents)
 
 
 def votes_of(target: ParseRecord, sources: Sequence[Source], config: ProjectionConfig) -> Votes:

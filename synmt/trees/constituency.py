@@ -9,9 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from synmt.text.bpe import Segment
 
+Phrase = tuple[int, int, str]  # first word, word after the last, label
 ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 ROOT_LABELS = frozenset({"", "ROOT", "TOP"})
 TRACE = "-NONE-"
@@ -91,6 +93,40 @@ def subtree_ends(parents: Sequence[int]) -> list[int]:
         if ends[parent] < ends[node]:
             ends[parent] = ends[node]
     return ends
+
+
+def tags(tree: Tree) -> list[str]:
+    """Return the label above each leaf, [leaves]."""
+    return [tree.nodes[parent] for leaf, parent in zip(tree.is_leaf(), tree.parents, strict=True) if leaf]
+
+
+def phrases(tree: Tree) -> list[Phrase]:
+    """Return the phrases in preorder. Words and tags are not phrases."""
+    words_before = list(accumulate(tree.is_leaf(), initial=0))
+    after = subtree_ends(tree.parents)
+    return [
+        (words_before[node], words_before[after[node]], label)
+        for node, label in enumerate(tree.nodes)
+        if after[node] > node + 2
+    ]
+
+
+def tree_of_phrases(phrases: Sequence[Phrase], tags: Sequence[str], words: Sequence[str]) -> Tree:
+    """Invert `phrases`: return the tree of phrases in preorder over tagged words."""
+    tree = Tree([], [])
+    path: list[tuple[int, int]] = [(-1, len(words))]  # open phrases: node, and the word after their last
+    waiting = list(reversed(phrases))
+    for place, (tag, word) in enumerate(zip(tags, words, strict=True)):
+        while path[-1][1] <= place:
+            path.pop()
+        while waiting and waiting[-1][0] == place:
+            _, end, label = waiting.pop()
+            tree.parents.append(path[-1][0])
+            path.append((len(tree), end))
+            tree.nodes.append(label)
+        tree.parents += [path[-1][0], len(tree)]
+        tree.nodes += [tag, word]
+    return tree
 
 
 def read_brackets(text: str) -> Tree:

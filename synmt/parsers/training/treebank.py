@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 
 from benepar.ptb_unescape import ptb_unescape
@@ -12,8 +11,9 @@ from synmt.parsers.benepar_parser import Span
 from synmt.streams import read_lines
 from synmt.trees.constituency import (
     Tree,
+    phrases,
     read_brackets,
-    subtree_ends,
+    tags,
     without_function_tags,
     without_root,
     without_traces,
@@ -64,23 +64,6 @@ def _spliced(tree: Tree) -> Tree:
         nodes.append("FRAG" if label in WRAPPERS and not leaf[node] else label)
         parents.append(new_index[parent] if parent >= 0 else -1)
     return Tree(nodes, parents)
-
-
-def phrases(tree: Tree) -> list[Span]:
-    """Return (first word, word after the last, label) of each phrase in preorder. Words and tags are not phrases."""
-    leaf = tree.is_leaf()
-    words_before = list(accumulate(leaf, initial=0))
-    after = subtree_ends(tree.parents)
-    return [
-        (words_before[node], words_before[after[node]], label)
-        for node, label in enumerate(tree.nodes)
-        if not leaf[node] and after[node] > node + 2
-    ]
-
-
-def tags(tree: Tree) -> list[str]:
-    """Return the label above each leaf, [leaves]."""
-    return [tree.nodes[parent] for leaf, parent in zip(tree.is_leaf(), tree.parents, strict=True) if leaf]
 
 
 def example(tree: Tree) -> TreebankSentence:
