@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from benepar.char_lstm import CharacterLSTM, RetokenizerForCharLSTM
@@ -23,12 +23,11 @@ from benepar.partitioned_transformer import (
     PartitionedTransformerEncoder,
     PartitionedTransformerEncoderLayer,
 )
+from safetensors.torch import save_file
 from torch import nn
 
+from synmt.parameters import load_parameters, shapes_in
 from synmt.parsers.parser import CONSTITUENCY, ModelError, embedded_model
-
-if TYPE_CHECKING:
-    from torch import nn
 
 LARGEST_JSON, LARGEST_PART = 2**20, 2**25  # bytes of a model's JSON, and of a tokenizer's file
 PICKLE, SAFE = "benepar_model.bin", "benepar_model.safetensors"  # in an export
@@ -63,8 +62,6 @@ def load_model(model: str | None = None, trust_pickle: bool = False) -> Any:
 
 def save_model(model: "CharacterModel", path: Path) -> None:
     """Write PATH.safetensors in half precision, and PATH.json."""
-    from safetensors.torch import save_file
-
     save_file({name: tensor.half().contiguous() for name, tensor in model.state_dict().items()}, path)
     path.with_suffix(".json").write_bytes(orjson.dumps(model.config, option=orjson.OPT_SORT_KEYS) + b"\n")
 
@@ -74,8 +71,6 @@ def convert(model: str, out: Path) -> None:
 
     An export becomes the folder `out`, a checkpoint over a character LSTM out.safetensors and out.json.
     """
-    from safetensors.torch import save_file
-
     path = Path(model) if Path(model).exists() else _find_released(model)
     loaded = load_model(str(path), trust_pickle=True)
     if path.is_dir():
@@ -87,14 +82,13 @@ def convert(model: str, out: Path) -> None:
         raise ModelError(f"benepar model {model}: a checkpoint over a pretrained encoder: export it with benepar first")
 
 
-def _load_safetensors(path: Path) -> "nn.Module":
-
+def _load_safetensors(path: Path) -> nn.Module:
     _check_file(path.with_suffix(".json"), LARGEST_JSON)
     config = orjson.loads(path.with_suffix(".json").read_bytes())
     return _build(lambda: CharacterModel(config), config, config["hparams"], path)
 
 
-def _load_export(folder: Path) -> "nn.Module":
+def _load_export(folder: Path) -> nn.Module:
     """Load an export as benepar does, but from safetensors, and refuse files that name code to run."""
     from benepar.nkutil import HParams
     from benepar.parse_chart import ChartParser
@@ -110,7 +104,7 @@ def _load_export(folder: Path) -> "nn.Module":
     sizes = {"force_root_constituent": True, **config["hparams"]}
     config["hparams"] = HParams(**sizes)
 
-    def build() -> "nn.Module":
+    def build() -> nn.Module:
         parser: nn.Module = ChartParser(**config, pretrained_model_path=str(folder))
         return parser
 
@@ -127,11 +121,9 @@ def _check_file(path: Path, largest: int) -> None:
         raise ValueError(f"{path.name} has {status.st_size} bytes, but at most {largest} are expected")
 
 
-def _build(make: "Callable[[], nn.Module]", config: Any, sizes: dict[str, Any], path: Path) -> "nn.Module":
+def _build(make: Callable[[], nn.Module], config: Any, sizes: dict[str, Any], path: Path) -> nn.Module:
     """Make the model and load its parameters, after comparing their sizes, so that a bad file costs no memory or
     time."""
-    from synmt.parameters import load_parameters, shapes_in
-
     found = shapes_in(path)
     _check_layers(config, len(found))
     if sizes.get("use_encoder", True):
@@ -212,10 +204,10 @@ def _cause(error: Exception) -> str:
 
 
 class CharacterModel(nn.Module):
-    """A model over a character LSTM, built from benepar's layers; see `synmt.parsers.benepar_parser.ChartModel`.
+    """A model over a character LSTM, built from benepar's layers.
 
-    Its parameters have the same names as in benepar's `ChartParser` with `use_chars_lstm`. We avoid that class
-    because its module imports transformers, which takes a second and is only needed for other encoders.
+    Its parts and parameters are called as in benepar's `ChartParser` with `use_chars_lstm`. We avoid that class because
+    its module imports transformers, which takes a second and is only needed for other encoders.
     config: benepar's vocabularies and hyperparameters.
     """
 
@@ -247,7 +239,7 @@ class CharacterModel(nn.Module):
             attention_dropout=sizes["attention_dropout"],
         )
         self.encoder = PartitionedTransformerEncoder(layer, sizes["num_layers"])
-        self.f_label = _classifier(self.d_model, sizes["d_label_hidden"], max(self.label_vocab.values()))
+        self.f_label: Any = _classifier(self.d_model, sizes["d_label_hidden"], max(self.label_vocab.values()))
         self.f_tag = _classifier(self.d_model, sizes["d_tag_hidden"], max(self.tag_vocab.values()) + 1)
 
 

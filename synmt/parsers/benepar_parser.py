@@ -8,7 +8,7 @@ and replace the first label layer of each span by the difference of two projecte
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -32,21 +32,6 @@ BATCH_WORDS = 500
 LONGEST_SENTENCE = 510  # words, for models without a limit of their own; the chart grows with the square
 SHORTEST_SHOUT = 4  # words in a sentence to lowercase; a shorter one in capitals may be a name
 LONGEST_WORD = 100  # characters that the model sees; the rest would not help
-
-
-class ChartModel(Protocol):
-    """The parts of a benepar model with a character LSTM, under benepar's names."""
-
-    d_model: int
-    label_vocab: dict[str, int]
-    tag_vocab: dict[str, int]
-    retokenizer: Any
-    char_encoder: Any
-    morpho_emb_dropout: Any
-    add_timing: Any
-    encoder: Any
-    f_label: Any
-    f_tag: Any
 
 
 class Analysis(NamedTuple):
@@ -78,7 +63,7 @@ def triangle(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.triu_indices(n)
 
 
-def device_of(model: ChartModel) -> torch.device:
+def device_of(model: CharacterModel) -> torch.device:
     device: torch.device = model.f_label[0].weight.device
     return device
 
@@ -99,7 +84,7 @@ class WordVectors(NamedTuple):
         return self.vectors[rows.to(self.vectors.device)]
 
 
-def word_vectors(model: ChartModel, sentences: Sequence[Sequence[str]]) -> WordVectors:
+def word_vectors(model: CharacterModel, sentences: Sequence[Sequence[str]]) -> WordVectors:
     """Encode each distinct word once."""
     words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
     encoded = model.retokenizer(words, return_tensors="np")
@@ -115,7 +100,7 @@ def word_vectors(model: ChartModel, sentences: Sequence[Sequence[str]]) -> WordV
     return WordVectors({word: row for row, word in enumerate(words, 2)}, model.char_encoder(characters, real)[0])
 
 
-def score(model: ChartModel, sentences: Sequence[Sequence[str]], words: WordVectors) -> ChartScores:
+def score(model: CharacterModel, sentences: Sequence[Sequence[str]], words: WordVectors) -> ChartScores:
     """Return the scores of sentences, given the vectors of their words."""
     lengths = torch.tensor([len(words) for words in sentences], device=device_of(model))
     mask = torch.arange(int(lengths.max()) + 2, device=device_of(model)) < lengths[:, None] + 2
@@ -192,7 +177,7 @@ def roots(lengths: Sequence[int]) -> Tensor:
 
 
 @torch.no_grad()
-def predict(model: ChartModel, sentences: Sequence[Sequence[str]], words: WordVectors) -> list[Analysis]:
+def predict(model: CharacterModel, sentences: Sequence[Sequence[str]], words: WordVectors) -> list[Analysis]:
     """Return the best tree of each sentence, given the vectors of its words. The model must be in evaluation mode."""
     lengths = [len(sentence) for sentence in sentences]
     scores = score(model, sentences, words)

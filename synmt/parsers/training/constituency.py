@@ -33,7 +33,6 @@ from synmt.parsers.benepar_models import CharacterModel, save_model
 from synmt.parsers.benepar_parser import (
     FORBIDDEN,
     BeneparParser,
-    ChartModel,
     best_spans,
     device_of,
     predict,
@@ -76,15 +75,12 @@ PEAK_LEARNING_RATE = 1e-3
 WARM_UP = 0.02  # of the budget
 AVERAGED_STEPS = 500  # horizon of the averaged parameters, at most a twentieth of the steps so far
 RAREST_CHARACTER = 5  # occurrences; rarer characters become unknown
-SPECIAL_SHARE, DEPENDENCY_SHARE = (
-    2,
-    1,
-)  # sentences relative to the general treebank at the start; half as many at the end
+SPECIAL_SHARE, DEPENDENCY_SHARE = 2, 1  # sentences per general one at the start; half as many at the end
 EVALUATIONS = 20
 file_option = click.Path(path_type=Path, exists=True)
 
 
-def gold_labels(model: ChartModel, examples: Sequence[TreebankSentence]) -> Tensor:
+def gold_labels(model: CharacterModel, examples: Sequence[TreebankSentence]) -> Tensor:
     """Return the label of every span in `triangle` order, 0 for none and for unknown ones, [N]."""
     labels = []
     for each in examples:
@@ -96,7 +92,7 @@ def gold_labels(model: ChartModel, examples: Sequence[TreebankSentence]) -> Tens
     return torch.from_numpy(np.concatenate(labels))
 
 
-def loss(model: ChartModel, examples: Sequence[TreebankSentence]) -> Tensor:
+def loss(model: CharacterModel, examples: Sequence[TreebankSentence]) -> Tensor:
     """Return the structured hinge loss of the trees plus the cross-entropy of the tags, both per word."""
     lengths = [len(each.words) for each in examples]
     sentences = [each.words for each in examples]
