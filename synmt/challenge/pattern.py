@@ -245,22 +245,23 @@ class _Reader:
         self._text, self._at = text.strip(), 0
 
     def whole(self) -> Pattern:
-        wrapped = bool(re.match(r"(pattern|request)\s*\{", self._text))
-        if wrapped:
-            self._take("name"), self._sign("{")
-        found = self._clauses()
-        if wrapped:
-            self._sign("}")
+        is_block = re.match(r"(pattern|request)\s*\{", self._text)
+        found = self._block() if is_block else self._clauses()
         without = []
         while self._next("name") == "without":
-            self._take("name"), self._sign("{")
-            without.append(self._clauses())
-            self._sign("}")
+            without.append(self._block())
         if self._at < len(self._text):
             raise self._error("the end")
         if not found.names:
             raise PatternError("a pattern needs a clause, such as V [upos=VERB]")
         return Pattern(found.conditions, found.relations, without)
+
+    def _block(self) -> Pattern:
+        self._take("name")
+        self._sign("{")
+        found = self._clauses()
+        self._sign("}")
+        return found
 
     def _clauses(self) -> Pattern:
         conditions: dict[str, list[Condition]] = {}
@@ -275,22 +276,18 @@ class _Reader:
                 for node in (name, found.first, found.second):  # in the order in which they are written
                     if node in (found.first, found.second):
                         conditions.setdefault(node, [])
-            if self._next("sign") != ";":
+            if not self._has(";"):
                 break
-            self._sign(";")
         return Pattern(conditions, relations)
 
     def _conditions(self) -> Iterator[Condition]:
         self._sign("[")
         while self._next("sign") != "]":
-            absent = self._next("sign") == "!"
-            if absent:
-                self._sign("!")
+            absent = self._has("!")
             key = self._take("name")
-            sign = self._next("sign")
-            if sign in ("=", "<>") and not absent:
-                self._sign(sign)
-                yield Condition(key, self._values(), sign == "<>")
+            if not absent and self._next("sign") in ("=", "<>"):
+                negated = self._sign("=", "<>") == "<>"
+                yield Condition(key, self._values(), negated)
             else:
                 yield Condition(key, (), absent)
             if self._next("sign") != "]":
@@ -299,8 +296,7 @@ class _Reader:
 
     def _values(self) -> tuple[str, ...]:
         values = [self._value()]
-        while self._next("sign") == "|":
-            self._sign("|")
+        while self._has("|"):
             values.append(self._value())
         return tuple(values)
 
@@ -308,8 +304,7 @@ class _Reader:
         return self._take("string" if self._next("string") is not None else "name").lower()
 
     def _relation(self, name: str, key: str) -> Relation:
-        if name == "length" and self._next("sign") == "(":
-            self._sign("(")
+        if name == "length" and self._has("("):
             first, _ = self._node()
             self._sign(",")
             second, _ = self._node()
@@ -324,8 +319,8 @@ class _Reader:
             if not its:
                 raise self._error("a column or feature of a node, as in V.Number")
             return agreement(name, key, other, its, sign == "<>")
-        if (found := self._next("arc")) is not None:
-            self._take("arc")
+        if self._next("arc"):
+            found = self._take("arc")
             other, _ = self._node()
             if found == "->>":
                 return above(name, other)
@@ -336,7 +331,7 @@ class _Reader:
             )
         if self._next("sign") not in ("<", "<<", ">", ">>"):
             raise self._error("[, an arc such as -[obj]-> or an order such as <<")
-        sign = self._sign("<", "<<", ">", ">>")
+        sign = self._take("sign")
         other, _ = self._node()
         return order(*((name, other) if sign[0] == "<" else (other, name)), adjacent=len(sign) == 1)
 
@@ -351,6 +346,13 @@ class _Reader:
         found = _TOKEN.match(self._text, self._at)
         return found[kind] if found else None
 
+    def _has(self, sign: str) -> bool:
+        """Return whether this sign is next, and read it if it is."""
+        found = self._next("sign") == sign
+        if found:
+            self._take("sign")
+        return found
+
     def _take(self, kind: str) -> str:
         found = _TOKEN.match(self._text, self._at)
         if not found or found[kind] is None:
@@ -359,13 +361,9 @@ class _Reader:
         return found[kind]
 
     def _sign(self, *signs: str) -> str:
-        found = self._next("sign")
-        if found not in signs:
+        if self._next("sign") not in signs:
             raise self._error(" or ".join(signs))
-        match = _TOKEN.match(self._text, self._at)
-        assert match
-        self._at = match.end()
-        return found
+        return self._take("sign")
 
     def _error(self, wanted: str) -> PatternError:
         rest = self._text[self._at :].strip()

@@ -155,12 +155,7 @@ def occurrences(
     if translation:
         _check(translation.record, [column_of(each.key) for each in query.linked.conditions])
     found = (tuple(each[name] for name in query.shape.names) for each in query.shape.matches(record))
-    return [
-        words
-        for words in found
-        if translation is None
-        or any(_moved(words[0], other, query, translation) for other in _linked(words[0], translation))
-    ]
+    return [words for words in found if translation is None or _is_linked(words[0], query, translation)]
 
 
 def _check(record: ParseRecord, columns: Sequence[str]) -> None:
@@ -169,13 +164,13 @@ def _check(record: ParseRecord, columns: Sequence[str]) -> None:
         raise RecordError(f"record has no {missing[0]}")
 
 
-def _linked(word: int, translation: LinkedTranslation) -> Iterator[int]:
-    return (j + 1 for i, j in sorted(translation.links) if i == word - 1)
-
-
-def _moved(word: int, other: int, query: Query, translation: LinkedTranslation) -> bool:
-    return abs(word - other) > query.min_move and all(
-        each.holds(translation.record, other) for each in query.linked.conditions
+def _is_linked(word: int, query: Query, translation: LinkedTranslation) -> bool:
+    """Return whether a word is linked to a word of the translation that the query asks for."""
+    linked = [j + 1 for i, j in translation.links if i == word - 1]
+    return any(
+        abs(word - other) > query.min_move
+        and all(each.holds(translation.record, other) for each in query.linked.conditions)
+        for other in linked
     )
 
 
