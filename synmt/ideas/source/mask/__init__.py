@@ -93,17 +93,12 @@ class Mask(SourceIdea):
             parents = layout.parents or [NO_TREE] * len(layout.tokens)
             return {"parents": parents, "ends": subtree_ends(parents)}
         orders, ends = preorder(record.heads)
-        columns: dict[str, list[int]] = {"nodes": layout.words, "parents": [], "ends": [], "orders": []}
-        for token, word in enumerate(layout.words):
-            parent = NO_PARENT - token if record.heads else NO_TREE
-            end = order = -1  # a token that is no word is related to no other
-            if word >= 0:
-                head = record.heads[word]
-                parent, end, order = head - 1 if head else ROOTS_PARENT, ends[word], orders[word]
-            columns["parents"].append(parent)
-            columns["ends"].append(end)
-            columns["orders"].append(order)
-        return columns
+        parents = [NO_TREE] * len(layout.words)
+        if record.heads:  # a token that is no word is related to no other
+            above = [head - 1 if head else ROOTS_PARENT for head in record.heads]
+            parents = [above[word] if word >= 0 else NO_PARENT - token for token, word in enumerate(layout.words)]
+        ends, orders = layout.of_words(ends, -1), layout.of_words(orders, -1)
+        return {"nodes": layout.words, "parents": parents, "ends": ends, "orders": orders}
 
     def encoder_part(self, config: TransformerConfig, labels: Mapping[str, Sequence[str]]) -> "TreeMasks | HardMasks":
         from synmt.ideas.source.mask.attention import HardMasks, TreeMasks

@@ -4,7 +4,6 @@ Shapes: R targets of m positions, of which the last Q are queries.
 """
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -83,8 +82,7 @@ class StackReading(Reading):
         return tensors.grown(torch.tensor([role(state) for state in hypotheses.states], dtype=torch.int64).view(-1, 4))
 
 
-@dataclass(slots=True)
-class Stacks:
+class Stacks(NamedTuple):
     """The effect of each token on the stack, [R,m] int64 each. A word is named by the position of its first subword.
 
     words: the word of each subword; −1 elsewhere.
@@ -118,14 +116,11 @@ class Stacks:
     def joined(self, held: "Stacks", rows: Tensor) -> "Stacks":
         """Return rows [R] of these stacks and of `held`, as `joined_rows`; positions that `held` lacks become empty."""
         missing = self.words.shape[1] - held.words.shape[1]
-        pairs = (
-            (self.words, held.words), (self.heads, held.heads), (self.dependents, held.dependents),
-            (self.replaced, held.replaced),
-        )  # fmt: skip
+        pairs = zip(self, held, strict=True)
         return Stacks(*(joined_rows(own, other, rows, (0, missing), value=-1) for own, other in pairs))
 
     def select(self, rows: Tensor) -> "Stacks":
-        return Stacks(self.words[rows], self.heads[rows], self.dependents[rows], self.replaced[rows])
+        return Stacks(*(column[rows] for column in self))
 
 
 class TreeHeads(nn.Module):

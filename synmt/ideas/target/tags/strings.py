@@ -10,7 +10,7 @@ whereas `transitions` names a word's relation only when the word is attached.
 In the vocabulary, a tag is the structural entry `ARCS:relation/left/right`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from synmt.text.bpe import JOINER
@@ -78,23 +78,20 @@ def transitions_of_tags(entries: Iterable[str]) -> list[str]:
 
     Invalid parts are skipped: an arc that lacks one of its words, and a tag that follows no word.
     """
-    return list(_arcs(entries))
-
-
-def _arcs(entries: Iterable[str]) -> Iterator[str]:
+    written: list[str] = []
     stack: list[str] = []  # the relation of each waiting word
     is_complete = False
     for entry in entries:
         if (tag := read_tag(entry)) is None:
             if is_complete:
                 stack.append(ROOT_RELATION)
-            yield entry
+            written.append(entry)
             is_complete = not is_structural(entry) and not entry.endswith(JOINER)
         elif is_complete:
             is_complete = False
-            left = min(tag.left, len(stack))
-            for _ in range(left):
-                yield from _STYLE.left(stack.pop())
+            for _ in range(min(tag.left, len(stack))):
+                written += _STYLE.left(stack.pop())
             stack.append(tag.relation)
             for _ in range(min(tag.right, len(stack) - 1)):
-                yield from _STYLE.right(stack.pop())
+                written += _STYLE.right(stack.pop())
+    return written
