@@ -210,11 +210,8 @@ def without_traces(tree: Tree) -> Tree | None:
             overt[tree.parents[node]] = True
     if not overt[0]:
         return None
-    new_index: dict[int, int] = {-1: -1}
-    for node, keep in enumerate(overt):
-        if keep:
-            new_index[node] = len(new_index) - 1
     kept = [node for node, keep in enumerate(overt) if keep]
+    new_index = {-1: -1} | {node: place for place, node in enumerate(kept)}
     return Tree([tree.nodes[node] for node in kept], [new_index[tree.parents[node]] for node in kept])
 
 

@@ -31,14 +31,21 @@ NO_TREE = -2  # the parent of every token of a sentence without a tree, in which
 _TO_LEGEND = bytes.maketrans(bytes(range(len(LEGEND))), LEGEND.encode())
 
 
-def bracket_tokens(tree: Tree) -> list[str]:
+def bracket_tokens(tree: Tree, with_words: bool = True) -> list[str]:
     """Return `(S (NP (PRP He ) ) …`: one token per opening bracket with its label, word and closing bracket."""
-    return _brackets(tree, with_words=True)
+    tokens: list[str] = []
+    for node, leaf, closing in zip(tree.nodes, tree.is_leaf(), tree.closings(), strict=True):
+        if not leaf:
+            tokens.append(f"({node}")
+        elif with_words:
+            tokens.append(escape(node))
+        tokens += [")"] * closing
+    return tokens
 
 
 def label_tokens(tree: Tree) -> list[str]:
     """Return `(S (NP (PRP ) ) …`: the bracket tokens without the words."""
-    return _brackets(tree, with_words=False)
+    return bracket_tokens(tree, with_words=False)
 
 
 def preorder_tokens(tree: Tree) -> list[str]:
@@ -81,21 +88,14 @@ def linearized(line: str, form: str, segment: Segment | None = None) -> str:
 
     Raises ValueError if the line is not a record with a tree.
     """
-    tree = read_tree(line)
-    if tree and segment:
-        tree = split_leaves(tree, segment)
+    tree = _split_tree(line, segment)
     return " ".join(LINEARIZATIONS[form](tree)) if tree else ""
 
 
-def _brackets(tree: Tree, with_words: bool) -> list[str]:
-    tokens: list[str] = []
-    for node, leaf, closing in zip(tree.nodes, tree.is_leaf(), tree.closings(), strict=True):
-        if not leaf:
-            tokens.append(f"({node}")
-        elif with_words:
-            tokens.append(escape(node))
-        tokens += [")"] * closing
-    return tokens
+def _split_tree(line: str, segment: Segment | None) -> Tree | None:
+    """Return the tree of a parse record, with words split by `segment`; None for an empty record."""
+    tree = read_tree(line)
+    return split_leaves(tree, segment) if tree and segment else tree
 
 
 def relation_matrix(parents: Sequence[int]) -> "npt.NDArray[np.uint8]":
@@ -144,9 +144,7 @@ def mask_record(line: str, segment: Segment | None, max_nodes: int, bad: BadLine
 
     A tree of more than `max_nodes` nodes also gives {}. Raises ValueError if the line is not a record with a tree.
     """
-    tree = read_tree(line)
-    if tree and segment:
-        tree = split_leaves(tree, segment)
+    tree = _split_tree(line, segment)
     if tree and len(tree) > max_nodes:
         bad.leave_empty(f"line of more than {max_nodes} tokens")
         tree = None

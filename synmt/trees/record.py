@@ -290,15 +290,10 @@ def _masks(fields: dict[str, object]) -> dict[str, list[str]]:
 
 def write_record(record: ParseRecord) -> str:
     """Return the record as one JSON line, without empty fields."""
-    fields: dict[str, object] = {}
-    for name in ("sent_id", "text", "tokens", "spaces"):
-        if getattr(record, name):
-            fields[name] = getattr(record, name)
-    if record.tree is not None:
+    names = ("sent_id", "text", "tokens", "spaces", "tree", *WORD_COLUMNS, "sentences", "masks", "conllu")
+    fields: dict[str, object] = {name: value for name in names if (value := getattr(record, name))}
+    if record.tree:
         fields["tree"] = write_brackets(record.tree)
-    for name in (*WORD_COLUMNS, "sentences", "masks", "conllu"):
-        if getattr(record, name):
-            fields[name] = getattr(record, name)
     if UNATTACHED in record.heads:
         fields["heads"] = [None if head == UNATTACHED else head for head in record.heads]
     if record.confidences:
