@@ -76,11 +76,6 @@ class Query:
 
     pattern: str | None = None
 
-    @property
-    def of_links(self) -> bool:
-        """Return whether the query needs links."""
-        return self.min_move >= 0 or bool(self.linked.conditions)
-
     @cached_property
     def shape(self) -> Pattern:
         """Return the pattern. Raises PatternError."""

@@ -216,14 +216,14 @@ every  -      DT  DET  det     pol
 -      three  CD  NUM  nummod  sem
 """
 
-# subject, object, possessive, number, third person, kinds, Kel
+# subject, object, possessive, number, kinds, Kel
 _PRONOUNS = """
-I     me    my     singular  no   person               mo
-he    him   his    singular  yes  person               su
-she   her   her    singular  yes  person               se
-it    it    its    singular  yes  animal,thing,tool    ti
-we    us    our    plural    no   person               moli
-they  them  their  plural    yes  person,animal,thing  suli
+I     me    my     singular  person               mo
+he    him   his    singular  person               su
+she   her   her    singular  person               se
+it    it    its    singular  animal,thing,tool    ti
+we    us    our    plural    person               moli
+they  them  their  plural    person,animal,thing  suli
 """
 
 NAMES = ("Anna", "Clara", "Maria", "Peter", "Martin", "Thomas", "Julia", "Robert")
@@ -306,7 +306,6 @@ class Person:
     object: str
     possessive: str
     number: Number
-    third: bool
     kinds: Kinds
     kel: str
 
@@ -341,10 +340,9 @@ ADJECTIVES = [Adjective(english, kel, _kinds(kinds)) for english, kel, kinds in 
 PREPOSITIONS = [Preposition(english, kel, _kinds(kinds)) for english, kel, kinds in _rows(_PREPOSITIONS)]
 DETERMINERS = [_determiner(*row) for row in _rows(_DETERMINERS)]
 PERSONS = [
-    Person(subject, object_, possessive, "plural" if number == "plural" else "singular", third == "yes",
-           _kinds(kinds), kel)
-    for subject, object_, possessive, number, third, kinds, kel in _rows(_PRONOUNS)
-]  # fmt: skip
+    Person(subject, object_, possessive, "plural" if number == "plural" else "singular", _kinds(kinds), kel)
+    for subject, object_, possessive, number, kinds, kel in _rows(_PRONOUNS)
+]
 
 
 def preposition(kel: str) -> Preposition:

@@ -28,7 +28,6 @@ from synmt.streams import (
     BadLines,
     Latest,
     Line,
-    LineWriter,
     Notes,
     OnError,
     convert_files,
@@ -36,6 +35,7 @@ from synmt.streams import (
     never,
     read_lines,
     windows,
+    write_lines,
 )
 from synmt.text.links import Link
 from synmt.text.markup import Markup, Span, read_markup, write_markup
@@ -102,11 +102,7 @@ def markup_stream(
 
     lines = latest.follow(read_lines(files, on_error))
     examples = (replace(bad.read(line, read, EMPTY), line=line) for line in lines)
-    with LineWriter() as output:
-        for line in _carried(examples, linker, latest.pauses, bad):
-            output.write(line)
-            if latest.pauses():
-                output.flush()
+    write_lines(_carried(examples, linker, latest.pauses, bad), latest.pauses)
     if not linker or not linker.languages:
         note_tokenizers(notes, config.tokenizer or "moses", {side.side: side.language for side in sides})
     say_doubts(bad, notes, *sides)

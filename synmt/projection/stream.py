@@ -9,7 +9,7 @@ from synmt.projection.config import ProjectionConfig
 from synmt.projection.grammar import Grammar
 from synmt.projection.tree import projected, votes_of
 from synmt.projection.votes import Source, read_scored_links, sentences
-from synmt.streams import BadLines, Latest, Line, LineWriter, Notes, OnError, counted, never, read_lines, windows
+from synmt.streams import BadLines, Latest, Line, Notes, OnError, counted, never, read_lines, windows, write_lines
 from synmt.text.links import Link
 from synmt.text.tokenization import Words, spaces_after
 from synmt.trees.record import ParseRecord, RecordError, begins_object, read_record, write_record
@@ -44,12 +44,8 @@ class Example:
 def project_stream(files: Sequence[str], config: ProjectionConfig, linker: Linker | None, on_error: OnError) -> None:
     """Write the record of each target in the files to standard output. Arguments and errors as for `projections`."""
     bad, notes, latest = BadLines(on_error), Notes(), Latest()
-    with LineWriter() as output:
-        lines = latest.follow(read_lines(files, on_error))
-        for record in projections(lines, config, linker, bad, notes, latest.pauses):
-            output.write(write_record(record))
-            if latest.pauses():
-                output.flush()
+    lines = latest.follow(read_lines(files, on_error))
+    write_lines(map(write_record, projections(lines, config, linker, bad, notes, latest.pauses)), latest.pauses)
     say_doubts(bad, notes)
 
 

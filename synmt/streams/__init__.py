@@ -339,11 +339,13 @@ class LineWriter:
         self._stream.close()
 
 
-def write_lines(lines: Iterable[str]) -> None:
-    """Write lines to standard output."""
+def write_lines(lines: Iterable[str], pauses: Callable[[], bool] = never) -> None:
+    """Write lines to standard output, and flush it after a line if the input pauses."""
     with LineWriter() as output:
         for line in lines:
             output.write(line)
+            if pauses():
+                output.flush()
 
 
 def with_progress(
@@ -385,12 +387,12 @@ def convert_files(
     group: joins the lines of each multi-line record into one Line.
     """
     latest = Latest()
-    with LineWriter() as output:
-        for line in group(latest.follow(read_lines(paths, bad.on_error))):
-            is_empty = not line.text.strip(string.whitespace) and not line.fault
-            output.write(blank if is_empty else bad.read(line, convert, blank))
-            if latest.pauses():
-                output.flush()
+
+    def converted(line: Line) -> str:
+        is_empty = not line.text.strip(string.whitespace) and not line.fault
+        return blank if is_empty else bad.read(line, convert, blank)
+
+    write_lines(map(converted, group(latest.follow(read_lines(paths, bad.on_error)))), latest.pauses)
     bad.report()
 
 
