@@ -3,9 +3,9 @@
 Shapes: B sentences, H heads, Q queries, K keys, d model width, c = d/H channels per head, k heads of an edit.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +14,9 @@ from torch import Tensor, nn
 from synmt.nn.dropout import dropout as drop
 from synmt.nn.dropout import keeping
 from synmt.nn.positions import Rotation
+
+Edit = TypeVar("Edit")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,13 @@ class AttentionEdit:
 
 
 PLAIN = AttentionEdit()
+
+
+def per_layer(edits: Sequence[Edit], change: Callable[[Edit], Result]) -> list[Result]:
+    """Return what `change` returns for each layer's edit. Layers that share an edit share the result, computed once."""
+    distinct = {id(edit): edit for edit in edits}
+    results = {key: change(edit) for key, edit in distinct.items()}
+    return [results[id(edit)] for edit in edits]
 
 
 class HeadWatch:

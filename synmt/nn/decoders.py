@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.nn.attention import AttentionEdit
+from synmt.nn.attention import AttentionEdit, per_layer
 from synmt.nn.losses import Classes, joined_accuracies
 from synmt.nn.transformer import Transformer
 
@@ -281,8 +281,7 @@ class CausalSteps:
             edits = _contexts(run.edits, last, self.network.config.heads)
             if run.inputs is not None:
                 embedded = embedded + run.inputs.view_as(embedded)
-        known = {id(edit): self._of_keys(edit, batch) for edit in edits}
-        biases = [known[id(edit)] for edit in edits]
+        biases = per_layer(edits, lambda edit: self._of_keys(edit, batch))
         return self.network.step(embedded, self.caches, self.source_bias, position, biases)
 
     def _of_keys(self, edit: AttentionEdit | None, batch: int) -> Tensor:

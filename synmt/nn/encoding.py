@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from synmt.nn.attention import PLAIN, AttentionEdit, hiding
+from synmt.nn.attention import PLAIN, AttentionEdit, hiding, per_layer
 from synmt.nn.losses import joined_accuracies
 
 
@@ -71,8 +71,7 @@ def combined(passes: Sequence[EncoderPass]) -> EncoderPass:
             [*first.losses, *other.losses],
             joined_accuracies(first.accuracies, other.accuracies),
         )
-    settled = {id(edit): edit.settled() for edit in first.edits}
-    return replace(first, edits=[settled[id(edit)] for edit in first.edits])
+    return replace(first, edits=per_layer(first.edits, AttentionEdit.settled))
 
 
 def _sums(first: Sequence[AttentionEdit], second: Sequence[AttentionEdit]) -> list[AttentionEdit]:
@@ -95,12 +94,12 @@ def with_hidden_keys(edits: Sequence[AttentionEdit], padding: Tensor | None) -> 
     if padding is None:
         return list(edits)
     padded = padding[:, None, None, :]
-    hidden = {id(edit): _hide(edit, padded) for edit in edits}
-    return [hidden[id(edit)] for edit in edits]
 
+    def hidden(edit: AttentionEdit) -> AttentionEdit:
+        bias = hiding(padded) if edit.bias is None else edit.bias.masked_fill(padded, float("-inf"))
+        return replace(edit, bias=bias)
 
-def _hide(edit: AttentionEdit, padded: Tensor) -> AttentionEdit:
-    return replace(edit, bias=hiding(padded) if edit.bias is None else edit.bias.masked_fill(padded, float("-inf")))
+    return per_layer(edits, hidden)
 
 
 def hiding_bias(padding: Tensor | None) -> Tensor | None:

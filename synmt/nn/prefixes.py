@@ -210,7 +210,7 @@ class PrefixPlan:
         counts = self.counts(lengths)
         sentences = np.repeat(np.arange(len(lengths)), counts)
         spacing = (lengths / counts)[sentences]
-        number = np.arange(len(sentences)) - np.repeat(counts.cumsum() - counts, counts)
+        number = ragged_arange(counts)
         start = torch.rand(len(lengths), dtype=torch.float64, generator=random).numpy()[sentences]
         chosen = np.minimum(np.floor((number + start) * spacing).astype(np.int64) + 1, lengths[sentences])
         order = np.lexsort((sentences, chosen))

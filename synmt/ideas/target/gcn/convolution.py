@@ -87,9 +87,8 @@ class GraphConvolution(nn.Module):
         to_head = edges & to_dependent.any(dim=1).unsqueeze(2)  # edges from heads into tokens of arcs
         between = edges & ~to_dependent & ~to_head
         bias, gate_bias = self._of_labels(graph.labels)
-        gates = (
-            between.transpose(1, 2) * (left_gate.unsqueeze(2) + gate_bias.unsqueeze(1)).sigmoid()
-        )  # [R, head, dependent]
+        opened = (left_gate.unsqueeze(2) + gate_bias.unsqueeze(1)).sigmoid()
+        gates = between.transpose(1, 2) * opened  # [R, head, dependent]
         lefts = gates.sum(dim=2) + to_head.sum(dim=2) * left_gate.sigmoid()
         rights = (between.sum(dim=2) + to_dependent.sum(dim=1)) * right_gate.sigmoid()
         factors = torch.stack([own_gate.sigmoid(), lefts, rights], dim=2).unsqueeze(3)
