@@ -8,6 +8,7 @@ and replace the first label layer of each span by the difference of two projecte
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -239,12 +240,11 @@ class BeneparParser:
             for line in lines
             for words, spaces in zip(line.sentences, line.sentence_spaces(), strict=True)
         ]
-        short = [sentence for sentence in sentences if self._parsable(sentence)]
-        if not short:
-            return [None] * len(sentences)
+        parsable = [self._parsable(sentence) for sentence in sentences]
+        short = list(compress(sentences, parsable))
         parse = chart_analyses if isinstance(self._model, CharacterModel) else benepar_analyses
-        found = dict(zip(map(id, short), parse(self._model, short), strict=True))
-        return [found.get(id(sentence)) for sentence in sentences]
+        found = iter(parse(self._model, short) if short else ())
+        return [next(found) if each else None for each in parsable]
 
     def _parsable(self, sentence: InputSentence) -> bool:
         """Return whether the sentence is within the model's limits on words and, for some models, subwords."""

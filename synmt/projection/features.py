@@ -59,9 +59,7 @@ def words_of(tokens: Sequence[str]) -> Words:
     """Return the properties of the tokens of a sentence. Case only affects the shape."""
     forms = [token.lower() for token in tokens]
     marks = [is_mark(token) for token in tokens]
-    starts = [
-        not place or marks[place - 1] for place in range(len(tokens))
-    ]  # positions where any word may be capitalized
+    starts = [not place or marks[place - 1] for place in range(len(tokens))]  # where any word may be capitalized
     return Words(
         _codes(forms),
         _codes([form[:BEGINNING] for form in forms]),

@@ -95,15 +95,13 @@ class VotesReading:
         return best(found) if found else DEPENDENCY
 
 
-class NearWords:
-    """A reader of votes without a grammar."""
-
-    def read(
-        self, tokens: Sequence[str], sentence: range, words: Sequence[int], votes: Votes, sources: int
-    ) -> VotesReading:
-        tags = {word: best(votes.tags[word]) if word in votes.tags else OTHER for word in sentence}
-        known = [MARK if is_mark(tokens[word - 1]) else tags[word] for word in sentence]
-        return VotesReading(known, _scores([tags[word] for word in words], words, votes), votes, sources)
+def read_votes(
+    tokens: Sequence[str], sentence: range, words: Sequence[int], votes: Votes, sources: int
+) -> VotesReading:
+    """Read a sentence without a grammar; see `Reader.read`."""
+    tags = {word: best(votes.tags[word]) if word in votes.tags else OTHER for word in sentence}
+    known = [MARK if is_mark(tokens[word - 1]) else tags[word] for word in sentence]
+    return VotesReading(known, _scores([tags[word] for word in words], words, votes), votes, sources)
 
 
 def _scores(tags: Sequence[str], words: Sequence[int], votes: Votes) -> Scores:
@@ -214,7 +212,7 @@ def projected(
     tagged = any(source.record.upos for source in sources)
     for sentence in sentences(record):
         words = _words(sentence, target.tokens)
-        reading = (reader or NearWords()).read(target.tokens, sentence, words, votes, len(sources))
+        reading = (reader.read if reader else read_votes)(target.tokens, sentence, words, votes, len(sources))
         record.upos += reading.tags if reader or tagged else []
         if with_heads:
             _attach(record, sentence, words, reading, config)
