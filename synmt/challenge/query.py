@@ -61,7 +61,6 @@ class Query:
     """Conditions on a word, its head, and a word of the translation to which it is linked.
 
     pattern: replaces the conditions on word and head; its first node is the linked word.
-
     min_distance: the head is more than this many positions away; the distance of a root is its own position.
     direction: the word comes before or after its head.
     min_move: the position of the linked word differs by more than this.
@@ -73,7 +72,6 @@ class Query:
     min_distance: int = 0
     direction: Direction | None = None
     min_move: int = -1
-
     pattern: str | None = None
 
     @cached_property

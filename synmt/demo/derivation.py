@@ -153,7 +153,7 @@ class Sampler:
             return Derivation(self._clause(depth - 1), conjunction=conjunction, second=self._clause(depth - 1))
         main, adverbial = self._clause(depth - 1), self._clause(depth - 1)
         adverbial.predicates[0] = _in_simple_tense(adverbial.predicates[0])
-        first = _ends_in_clause(main) or self._happens(0.5)
+        first = _is_heavy(main.predicates[-1]) or self._happens(0.5)
         return Derivation(main, self._pick(list(SUBORDINATORS)), adverbial, adverbial_first=first)
 
     def _clause(self, depth: int) -> Clause:
@@ -321,7 +321,3 @@ def _is_heavy(predicate: Predicate) -> bool:
     """Return whether a phrase added after the predicate could be taken for a part of its last phrase."""
     last = predicate.oblique.object if predicate.oblique else predicate.object
     return predicate.complement is not None or (last is not None and _is_modified(last))
-
-
-def _ends_in_clause(clause: Clause) -> bool:
-    return _is_heavy(clause.predicates[-1])

@@ -84,17 +84,13 @@ def _main(derivation: Derivation) -> Phrase:
         adverbial = _adverbial(derivation, derivation.adverbial)
         adverbial.head.attach(main.head, "advcl")
         if not derivation.adverbial_first:
-            # an adverbial clause after the verb belongs to the verb phrase
-            main.children[-1] = _with_child(main.children[-1], adverbial)
+            verb_phrase = main.children[-1]
+            assert isinstance(verb_phrase, Phrase)
+            verb_phrase.children.append(adverbial)
             return main
         comma.attach(adverbial.head, "punct")
         main.children[:0] = [adverbial, comma]
     return main
-
-
-def _with_child(phrase: Phrase | Word, child: Phrase) -> Phrase:
-    assert isinstance(phrase, Phrase)
-    return Phrase(phrase.label, [*phrase.children, child], phrase.head)
 
 
 def _joined(first: Phrase, between: list[Word], second: Phrase) -> Phrase:

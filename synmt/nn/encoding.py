@@ -52,11 +52,6 @@ def plain_pass(layers: int) -> EncoderPass:
     return EncoderPass([PLAIN] * layers)
 
 
-def edit_of_layer(edit: AttentionEdit, layer: int, layers: int) -> list[AttentionEdit]:
-    """Return the edits of all layers for an idea that edits one layer, counted from 1."""
-    return [edit if each == layer else PLAIN for each in range(1, layers + 1)]
-
-
 def combined(passes: Sequence[EncoderPass]) -> EncoderPass:
     """Combine the passes of several ideas: edits add up, features are concatenated, and all losses are kept.
 

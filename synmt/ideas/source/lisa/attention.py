@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.nn.attention import AttentionEdit, HeadEdit
+from synmt.nn.attention import PLAIN, AttentionEdit, HeadEdit
 from synmt.nn.config import TransformerConfig
-from synmt.nn.encoding import EncoderPass, SourceBatch, edit_of_layer
+from synmt.nn.encoding import EncoderPass, SourceBatch
 
 Parents = Literal["predicted", "gold", "mixed"]
 GOLD_SHARE = 0.5  # of the rows, with mixed parents
@@ -32,8 +32,8 @@ class ParentHead(nn.Module):
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
         run = _Run(self, batch.columns["parent_subwords"], batch.columns["word_starts"] == 1, batch.padding)
-        edit = AttentionEdit(heads=(HeadEdit((0,), replace=run.weights),))
-        edits = edit_of_layer(edit, self.layer, self.layers)
+        edits = [PLAIN] * self.layers
+        edits[self.layer - 1] = AttentionEdit(heads=(HeadEdit((0,), replace=run.weights),))
         return EncoderPass(edits, losses=[run.loss], accuracies={"uas": run.accuracy})
 
     def scores(self, states: Tensor) -> Tensor:

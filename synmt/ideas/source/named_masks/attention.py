@@ -22,19 +22,15 @@ class NamedMatrices(nn.Module):
         self.strengths = nn.Parameter(torch.zeros(heads, len(names)))
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
-        (bias,) = self.biases(batch)
-        return EncoderPass(
-            [AttentionEdit(penalty=-bias) if self.form == "paper" else AttentionEdit(bias)] * self.layers
-        )
+        marked = torch.stack([batch.matrices[name] for name in self.names], dim=1)  # [B,M,n,n]
+        with torch.autocast(marked.device.type, enabled=False):
+            if self.form == "paper":
+                edit = AttentionEdit(penalty=-biases_of(_sums(self.strengths, marked)))
+            else:
+                edit = AttentionEdit(_sums(biases_of(self.strengths), marked))
+        return EncoderPass([edit] * self.layers)
 
-    def biases(self, batch: SourceBatch) -> list[Tensor]:
-        """Return a bias [B,H,n,n] for the single set of strengths."""
-        matrices = self.held(batch)
-        with torch.autocast(matrices.device.type, enabled=False):
-            values = self.strengths if self.form == "paper" else biases_of(self.strengths)
-            sums = (values @ matrices.flatten(2).to(values.dtype)).unflatten(2, matrices.shape[2:])
-            return [biases_of(sums) if self.form == "paper" else sums]
 
-    def held(self, batch: SourceBatch) -> Tensor:
-        """Return which masks mark each pair, [B,M,n,n] bool."""
-        return torch.stack([batch.matrices[name] for name in self.names], dim=1)
+def _sums(values: Tensor, marked: Tensor) -> Tensor:
+    """Return the sums of values [H,M] over the masks that mark each pair, [B,H,n,n]."""
+    return (values @ marked.flatten(2).to(values.dtype)).unflatten(2, marked.shape[2:])
