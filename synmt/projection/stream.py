@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 from synmt.data.records import SentencePair
 from synmt.data.words import Sides, SideWords, note_doubts, say_doubts, sides_of
@@ -146,11 +147,9 @@ def _linked(window: Sequence[Example], linker: Linker | None) -> Iterator[Exampl
     if linker is None:
         yield from window
         return
-    whole = [each for each in window if each.target.tokens and each.sources[0].record.tokens]
+    linkable = [bool(each.target.tokens and each.sources[0].record.tokens) for each in window]
+    whole = list(compress(window, linkable))
     pairs = [SentencePair(each.sources[0].record, each.target, (each.line, each.line)) for each in whole]
     links = iter(linker.link(pairs) if pairs else ())
-    for each in window:
-        if each.target.tokens and each.sources[0].record.tokens:
-            yield replace(each, sources=[Source(each.sources[0].record, next(links))])
-        else:
-            yield each
+    for each, has_links in zip(window, linkable, strict=True):
+        yield replace(each, sources=[Source(each.sources[0].record, next(links))]) if has_links else each

@@ -101,7 +101,7 @@ def tags(tree: Tree) -> list[str]:
 
 
 def phrases(tree: Tree) -> list[Phrase]:
-    """Return the phrases in preorder. Words and tags are not phrases."""
+    """Return the phrases in preorder: all interior nodes but the tags, which are nodes whose only child is a word."""
     words_before = list(accumulate(tree.is_leaf(), initial=0))
     after = subtree_ends(tree.parents)
     return [

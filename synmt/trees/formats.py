@@ -9,7 +9,7 @@ sentences is one block with a comment such as `# sentences = 5 3`, the number of
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Literal
 
 from synmt.streams import BadInput, BadLines, Line, counted, sniff
@@ -76,22 +76,15 @@ class Block(Line):
 
 def conllu_blocks(lines: Iterable[Line]) -> Iterator[Block]:
     """Yield the sentence blocks of CoNLL-U lines. A block ends at an empty line or the end of its file."""
-    block: list[Line] = []
-    for line in lines:
-        ends = not line.text.strip() and not line.fault
-        if block and (ends or line.source != block[0].source):
-            yield _block(block)
-            block = []
-        if not ends:
-            block.append(line)
-    if block:
-        yield _block(block)
+    for (source, is_empty), group in groupby(lines, lambda line: (line.source, _is_empty(line))):
+        if not is_empty:
+            block = list(group)
+            fault = next((line.fault for line in block if line.fault), "")
+            yield Block("\n".join(line.text for line in block), source, block[0].number, fault)
 
 
-def _block(lines: Sequence[Line]) -> Block:
-    text = "\n".join(line.text for line in lines)
-    fault = next((line.fault for line in lines if line.fault), "")
-    return Block(text, lines[0].source, lines[0].number, fault)
+def _is_empty(line: Line) -> bool:
+    return not line.text.strip() and not line.fault
 
 
 def read_conllu(block: str, partial: bool = False) -> ParseRecord:
@@ -383,7 +376,7 @@ def lines_of_trees(lines: Iterable[Line]) -> Iterator[Line]:
     tree: list[Line] = []
     depth = 0
     for line in lines:
-        is_empty = not line.text.strip() and not line.fault
+        is_empty = _is_empty(line)
         begins = is_empty or line.text.startswith(("(", "{")) or (tree and line.source != tree[0].source)
         if tree and begins:
             yield _one(tree)

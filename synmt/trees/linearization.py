@@ -10,7 +10,6 @@ descendant. A mask record is one line of JSON with the nodes of a tree and their
 character of LEGEND per key: `{"tokens": ["S", "NP", …], "parents": [-1, 0, …], "relations": ["=CDD…", "P=CD…", …]}`.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ import orjson
 
 from synmt.streams import BadLines
 from synmt.text.bpe import Segment
-from synmt.trees.constituency import Tree, TreeError, escape, split_leaves, subtree_ends
+from synmt.trees.constituency import Tree, TreeError, escape, phrases, split_leaves, subtree_ends
 from synmt.trees.record import read_tree
 
 if TYPE_CHECKING:
@@ -59,21 +58,16 @@ def preorder_tokens(tree: Tree) -> list[str]:
 
 
 def phrase_tokens(tree: Tree) -> list[str]:
-    """Return `(S (NP ) (VP (NP ) ) )`: the bracket tokens without words and parts of speech.
-
-    A part of speech is a node whose only child is a word. All other interior nodes are phrases.
-    """
-    leaf, children = [*tree.is_leaf(), False], Counter(tree.parents)
-    phrases = [
-        (node, depth)
-        for place, (node, depth) in enumerate(zip(tree.nodes, tree.depths(), strict=True))
-        if not leaf[place] and not (leaf[place + 1] and children[place] == 1)
-    ]
-    following = [depth for _, depth in [*phrases, ("", 0)][1:]]
+    """Return `(S (NP ) (VP (NP ) ) )`: the bracket tokens without words and parts of speech."""
     tokens: list[str] = []
-    for (node, depth), after in zip(phrases, following, strict=True):
-        tokens += [f"({node}", *[")"] * (depth - after + 1)]
-    return tokens
+    ends: list[int] = []  # of the open phrases
+    for first, end, label in phrases(tree):
+        while ends and ends[-1] <= first:
+            ends.pop()
+            tokens.append(")")
+        ends.append(end)
+        tokens.append(f"({label}")
+    return tokens + [")"] * len(ends)
 
 
 LINEARIZATIONS: dict[str, Callable[[Tree], list[str]]] = {

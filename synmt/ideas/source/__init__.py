@@ -197,12 +197,11 @@ def parents_of_words(record: ParseRecord) -> list[int]:
 def spans_of_words(layout: Layout, words: int) -> tuple[list[int], list[int]]:
     """Return the first and the last token of each word, [words] each."""
     first, last = [0] * words, [0] * words
-    for token in range(len(layout.words) - 1, -1, -1):
-        if layout.words[token] >= 0:
-            first[layout.words[token]] = token
-    for token, word in enumerate(layout.words):
-        if word >= 0:
-            last[word] = token
+    places = [(word, token) for token, word in enumerate(layout.words) if word >= 0]
+    for word, token in places:
+        last[word] = token
+    for word, token in reversed(places):
+        first[word] = token
     return first, last
 
 
