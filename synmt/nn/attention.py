@@ -57,6 +57,8 @@ class AttentionEdit:
 
     def __add__(self, other: "AttentionEdit") -> "AttentionEdit":
         """Return both edits in one: biases add up, and the strengths of masks add up, so penalties multiply."""
+        if self is PLAIN or other is PLAIN:
+            return other if self is PLAIN else self
         bias = _joined(self.bias, other.bias, torch.add)
         penalty = _joined(self.penalty, other.penalty, torch.mul)
         return AttentionEdit(bias, self.heads + other.heads, penalty, self.watches + other.watches)

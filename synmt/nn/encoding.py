@@ -71,17 +71,9 @@ def combined(passes: Sequence[EncoderPass]) -> EncoderPass:
 
 def _sums(first: Sequence[AttentionEdit], second: Sequence[AttentionEdit]) -> list[AttentionEdit]:
     """Return the sum of each layer's two edits. Layers that share both share the sum."""
-    pairs = list(zip(first, second, strict=True))
-    sums = {
-        (id(one), id(other)): _sum(one, other) for one, other in {(id(a), id(b)): (a, b) for a, b in pairs}.values()
-    }
-    return [sums[id(one), id(other)] for one, other in pairs]
-
-
-def _sum(first: AttentionEdit, second: AttentionEdit) -> AttentionEdit:
-    if first is PLAIN or second is PLAIN:
-        return first if second is PLAIN else second
-    return first + second
+    distinct = {(id(one), id(other)): (one, other) for one, other in zip(first, second, strict=True)}
+    sums = {key: one + other for key, (one, other) in distinct.items()}
+    return [sums[id(one), id(other)] for one, other in zip(first, second, strict=True)]
 
 
 def with_hidden_keys(edits: Sequence[AttentionEdit], padding: Tensor | None) -> list[AttentionEdit]:
