@@ -59,15 +59,15 @@ class AttentionEdit:
         """Return both edits in one: biases add up, and the strengths of masks add up, so penalties multiply."""
         if self is PLAIN or other is PLAIN:
             return other if self is PLAIN else self
-        bias = _joined(self.bias, other.bias, torch.add)
-        penalty = _joined(self.penalty, other.penalty, torch.mul)
+        bias = one_or_both(self.bias, other.bias, torch.add)
+        penalty = one_or_both(self.penalty, other.penalty, torch.mul)
         return AttentionEdit(bias, self.heads + other.heads, penalty, self.watches + other.watches)
 
     def settled(self) -> "AttentionEdit":
         """Return the edit with its penalty turned into a bias, for use once the penalties of all ideas are combined."""
         if self.penalty is None:
             return self
-        return replace(self, bias=_joined(self.bias, -self.penalty, torch.add), penalty=None)
+        return replace(self, bias=one_or_both(self.bias, -self.penalty, torch.add), penalty=None)
 
     def of_last_query(self) -> "AttentionEdit":
         """Return the edit of the last query only, without replacements, which do not depend on the query."""
@@ -110,7 +110,8 @@ class HeadWatch:
         return logits if self._bias is None else logits + self._bias
 
 
-def _joined(first: Tensor | None, second: Tensor | None, join: Callable[[Tensor, Tensor], Tensor]) -> Tensor | None:
+def one_or_both(first: Tensor | None, second: Tensor | None, join: Callable[[Tensor, Tensor], Tensor]) -> Tensor | None:
+    """Return both tensors joined, the only one if the other is None, or None."""
     if first is None or second is None:
         return second if first is None else first
     return join(first, second)
@@ -239,7 +240,7 @@ def _by_heads(query: Tensor, key: Tensor, edit: AttentionEdit, run: Callable[...
     groups = sorted([*edit.heads, *[HeadEdit(others)] * bool(others)], key=lambda own: own.heads)
     parts = []
     for own in groups:
-        bias = _joined(None if edit.bias is None else _of_heads(edit.bias, own.heads), own.bias, torch.add)
+        bias = one_or_both(None if edit.bias is None else _of_heads(edit.bias, own.heads), own.bias, torch.add)
         parts.append(run(own, _of_heads(query, own.heads), _of_heads(key, own.heads), bias))
     mixed, order = torch.cat(parts, dim=1), [head for own in groups for head in own.heads]
     return mixed if order == sorted(order) else mixed[:, [order.index(head) for head in range(heads)]]

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.nn.attention import AttentionEdit, per_layer
+from synmt.nn.attention import AttentionEdit, one_or_both, per_layer
 from synmt.nn.losses import Classes, joined_accuracies
 from synmt.nn.transformer import Transformer
 
@@ -191,10 +191,9 @@ class CausalDecoder(nn.Module):
         passes: list[DecoderPass] = [part(tensors.get(part.reads), queries, target) for part in parts]
         first, *rest = passes
         for other in rest:
-            inputs = [each for each in (first.inputs, other.inputs) if each is not None]
             first = DecoderPass(
                 [one + another for one, another in zip(first.edits, other.edits, strict=True)],
-                sum(inputs[1:], inputs[0]) if inputs else None,
+                one_or_both(first.inputs, other.inputs, torch.add),
                 [*first.losses, *other.losses],
                 joined_accuracies(first.accuracies, other.accuracies),
             )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from synmt.nn.attention import PLAIN, AttentionEdit, hiding, per_layer
+from synmt.nn.attention import PLAIN, AttentionEdit, hiding, one_or_both, per_layer
 from synmt.nn.losses import joined_accuracies
 
 
@@ -59,10 +59,9 @@ def combined(passes: Sequence[EncoderPass]) -> EncoderPass:
     """
     first, *rest = passes
     for other in rest:
-        features = [each for each in (first.features, other.features) if each is not None]
         first = EncoderPass(
             _sums(first.edits, other.edits),
-            torch.cat(features, dim=-1) if features else None,
+            one_or_both(first.features, other.features, lambda one, another: torch.cat([one, another], dim=-1)),
             [*first.losses, *other.losses],
             joined_accuracies(first.accuracies, other.accuracies),
         )
