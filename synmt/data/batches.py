@@ -14,7 +14,7 @@ from synmt.device import sent
 from synmt.model.source import SourceFeatures
 from synmt.nn.encoding import SourceBatch
 from synmt.streams import never, windows
-from synmt.streams.pool import Run
+from synmt.streams.pool import Run, alone
 from synmt.text.vocabulary import Vocabulary
 
 Ids = NDArray[np.int32]
@@ -158,11 +158,8 @@ class Batches(Sequence[list[int]]):
 
 def in_batches(lengths: Sequence[int], batch_tokens: int, run: Callable[[list[int]], Iterable[T]]) -> list[T]:
     """Run batches of sentences of similar lengths, the longest first; return the results in the original order."""
-    sizes = np.array(lengths, np.int64)
-    results: dict[int, T] = {}
-    for batch in token_batches(sizes.argsort(kind="stable")[::-1].tolist(), sizes, batch_tokens):
-        results |= zip(batch, run(batch), strict=True)
-    return [results[number] for number in range(len(lengths))]
+    count = len(lengths)
+    return list(in_windows(range(count), count, lambda number: lengths[number], batch_tokens, alone(run)))
 
 
 def in_windows(
