@@ -1,6 +1,5 @@
 """Sentence pairs as arrays of ids, and models that read both sides and predict the subwords of each."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +15,13 @@ from synmt.alignment.extraction import HARMONIC_THRESHOLD, SoftLinks
 from synmt.data.batches import Batches, Ids, Sources, batch_links, in_batches, pad, shuffled_batches
 from synmt.data.bitext import Bitext
 from synmt.data.corpus import counted_by
-from synmt.data.preparation import count_labels
+from synmt.data.preparation import Counts
 from synmt.data.records import SentencePair
 from synmt.device import autocast, local_device
 from synmt.model.config import BatchBy
 from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures, SourceSide
+from synmt.model.target import WORDS
 from synmt.nn.encoding import SourceBatch
 from synmt.streams import Line, Notes
 from synmt.text.bpe import Bpe
@@ -71,24 +71,6 @@ Read = Callable[[SideBatch, SideBatch], tuple[Tensor, Tensor]]
 def subwords_of(sentence: SourceFeatures) -> list[str]:
     """Return the tokens without structure."""
     return [token for token, word in zip(sentence.tokens, sentence.word_of, strict=True) if word >= 0]
-
-
-@dataclass
-class SeenTokens:
-    """How often the tokens and labels of one side have been seen."""
-
-    predicted: Counter[str] = field(default_factory=Counter)
-    read: Counter[str] = field(default_factory=Counter)
-    labels: dict[str, Counter[str]] = field(default_factory=dict)
-
-    def add(self, sentence: SourceFeatures) -> None:
-        self.predicted.update(subwords_of(sentence))
-        self.read.update(sentence.tokens)
-        count_labels(self.labels, sentence)
-
-    def vocabulary(self) -> Vocabulary:
-        """Return a vocabulary in which subwords can be predicted; structural tokens are only read."""
-        return Vocabulary.build(self.read, self.predicted, self.labels)
 
 
 @dataclass
@@ -206,12 +188,15 @@ class LearningBitext:
         return inputs_of(self.bitext, self.guide)
 
     def vocabularies(self, config: TwoSided, bpe: Bpe) -> Vocabularies:
-        """Return the vocabularies of both sides. Raises BadInput for a record that lacks something its side needs."""
-        source, target = SeenTokens(), SeenTokens()
+        """Return the vocabularies of both sides. Subwords can be predicted; structural tokens are only read.
+
+        Raises BadInput for a record that lacks something its side needs.
+        """
+        source, target = Counts(), Counts()
         for pair in self.bitext:
             for side, features in zip((source, target), features_of(pair, config, bpe), strict=True):
-                side.add(features)
-        return source.vocabulary(), target.vocabulary()
+                side.count(features, subwords_of(features))
+        return source.vocabulary(WORDS), target.vocabulary(WORDS)
 
     def examples(self, folder: ModelFolder[Any], training: TrainingConfig) -> AlignerCorpus:
         kept: list[Features] = []

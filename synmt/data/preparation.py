@@ -96,7 +96,7 @@ def _example(
 
 @dataclass
 class Counts:
-    """Frequencies in some examples: of the entries of sources and of targets, and of labels, by name."""
+    """Frequencies in some examples: of the entries of sources and of targets, and of labels of sources, by name."""
 
     source: Counter[str] = field(default_factory=Counter)
     target: Counter[str] = field(default_factory=Counter)
@@ -107,10 +107,14 @@ class Counts:
         counts = cls()
         for first in examples:
             for example in (first, *first.others):
-                counts.source.update(example.source.tokens)
-                counts.target.update(example.target)
-                count_labels(counts.labels, example.source)
+                counts.count(example.source, example.target)
         return counts
+
+    def count(self, source: SourceFeatures, target: Iterable[str]) -> None:
+        self.source.update(source.tokens)
+        self.target.update(target)
+        for name, column in source.labels.items():
+            self.labels.setdefault(name, Counter()).update(label for label in column if label)
 
     def add(self, more: "Counts") -> None:
         self.source.update(more.source)
@@ -136,12 +140,6 @@ def unseen_relations(bitext: Bitext, side: TargetSide, vocabulary: Vocabulary, b
         with suppress(TreeNotDerivable):
             found.update(side.spelling.relations(side.entries(pair.target, bpe.segment)))
     return sorted(found - set(side.spelling.relations(vocabulary.target)))
-
-
-def count_labels(counts: dict[str, Counter[str]], sentence: SourceFeatures) -> None:
-    """Add the labels of a sentence, by name."""
-    for name, column in sentence.labels.items():
-        counts.setdefault(name, Counter()).update(label for label in column if label)
 
 
 @dataclass

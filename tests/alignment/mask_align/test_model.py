@@ -7,10 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from synmt.alignment.corpus import AlignerCorpus, EncodedSide, SeenTokens, SideBatch, links_of_subwords
+from synmt.alignment.corpus import AlignerCorpus, EncodedSide, SideBatch, links_of_subwords, subwords_of
 from synmt.alignment.mask_align.aligner import MaskAlign
 from synmt.alignment.mask_align.model import DirectedModel, MaskAlignModel
+from synmt.data.preparation import Counts
 from synmt.model.source import SourceFeatures, source_side
+from synmt.model.target import WORDS
 from synmt.nn.config import TransformerConfig
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.record import ParseRecord
@@ -37,10 +39,10 @@ def sides(system: str) -> tuple[list[SourceFeatures], list[SourceFeatures]]:
 
 
 def vocabulary_of(sentences: list[SourceFeatures]) -> Vocabulary:
-    seen = SeenTokens()
+    seen = Counts()
     for each in sentences:
-        seen.add(each)
-    return seen.vocabulary()
+        seen.count(each, subwords_of(each))
+    return seen.vocabulary(WORDS)
 
 
 def aligner(
