@@ -80,23 +80,17 @@ class Bitext:
         for window in self.windows():
             yield from pairs_of(row for row, number in zip(window, numbers, strict=False) if number in chosen)
 
-    def words(self, jobs: int = 1) -> "tuple[Counter[str], Counter[str]]":
-        """Return the frequency of each word in the sources, and in the targets."""
-        source, target = Counter[str](), Counter[str]()
-        with processes(jobs, words_of_rows, open_counter) as run:
-            for found in run(self.windows(WINDOW)):
-                source.update(found[0])
-                target.update(found[1])
-        return source, target
-
     def joint_bpe(self, merges: int, jobs: int = 1) -> Bpe:
         """Learn merges from the words of both sides together; there are none if every word has one character."""
-        counts = Counter[str]()
-        for word, times in chain.from_iterable(side.items() for side in self.words(jobs)):
-            for part in word.split(" "):
-                counts[part] += times
+        tokens, words = Counter[str](), Counter[str]()
+        with processes(jobs, tokens_of_rows, open_counter) as run:
+            for found in run(self.windows(WINDOW)):
+                tokens.update(found)
+        for token, times in tokens.items():
+            for word in token.split(" "):
+                words[word] += times
         try:
-            return Bpe(learn_bpe_of_words(counts, merges))
+            return Bpe(learn_bpe_of_words(words, merges))
         except CodesError:
             return Bpe(NO_MERGES)
 
@@ -117,18 +111,18 @@ def pairs_of(rows: Iterable[bytes]) -> Iterator[SentencePair]:
         yield SentencePair(_record(source), _record(target), (Line(**left), Line(**right)))
 
 
-def words_of_rows(rows: Iterable[bytes]) -> tuple[Counter[str], Counter[str]]:
-    """Return the frequency of each word in the sources and in the targets of a bitext's lines."""
-    source, target = Counter[str](), Counter[str]()
+def tokens_of_rows(rows: Iterable[bytes]) -> Counter[str]:
+    """Return the frequency of each token in a bitext's lines."""
+    tokens = Counter[str]()
     for pair in pairs_of(rows):
-        source.update(pair.source.tokens)
-        target.update(pair.target.tokens)
-    return source, target
+        tokens.update(pair.source.tokens)
+        tokens.update(pair.target.tokens)
+    return tokens
 
 
-def open_counter() -> Callable[[Iterable[bytes]], tuple[Counter[str], Counter[str]]]:
-    """Return the function that counts words, for another process."""
-    return words_of_rows
+def open_counter() -> Callable[[Iterable[bytes]], Counter[str]]:
+    """Return the function that counts tokens, for another process."""
+    return tokens_of_rows
 
 
 def _sentence(record: ParseRecord) -> bytes:
