@@ -208,8 +208,7 @@ def read_bitext(
     else:
         reader = Reader(config, bad.on_error, forms, words)
         bitext = Bitext(reader.pairs(first, bad, left_out))
-        settings = orjson.dumps(config.fields())
-        with Pool(jobs, open_reader, settings, bad.on_error, forms) as pool:
+        with Pool(jobs, open_reader, config, bad.on_error, forms) as pool:
             for read in pool.map(windows(lines, WINDOW)):
                 bitext.extend(read.rows)
                 left_out += read.left_out
@@ -232,7 +231,6 @@ def _forms(lines: Sequence[tuple[Line, ...]], config: ModelConfig) -> tuple[Form
     return forms[0], forms[1]
 
 
-def open_reader(settings: bytes, on_error: OnError, forms: tuple[Form, Form]) -> Reader:
-    """Return the reader for another process; settings: the fields of a config as JSON."""
-    config = ModelConfig.read(orjson.loads(settings))
+def open_reader(config: ModelConfig, on_error: OnError, forms: tuple[Form, Form]) -> Reader:
+    """Return the reader for another process."""
     return Reader(config, on_error, forms, sides_of_model(config))

@@ -11,7 +11,6 @@ from tempfile import TemporaryFile
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 from tqdm import tqdm
 
@@ -83,18 +82,17 @@ class TextPairs:
         counts, remarks = Counts(), Remarks()
         unknown, tokens = Counter[str](), Counter[str]()
         with naming(place), TemporaryFile(dir=place) as drafts:
-            here, settings = DraftWindow(config, bpe, *how), settings_of(config)
-            with processes(self.jobs, here, DraftWindow.open, settings, bpe.codes, *how) as run:
+            drafting = DraftWindow(config, bpe, *how)
+            with processes(self.jobs, drafting, DraftWindow.open, config, bpe.codes, *how) as run:
                 sizes = []
                 for draft, found in self._with_progress(run(self._windows(config)), "examples", config):
                     sizes.append(drafts.write(draft))
                     counts.add(found)
             vocabulary = known or counts.vocabulary(config.target)
             drafts.seek(0)
-            encoding = EncodeWindow(config, vocabulary, training.max_length)
-            entries = orjson.dumps([vocabulary.target, vocabulary.source, vocabulary.labels])
-            opening = EncodeWindow.open, settings, entries, training.max_length
-            with CorpusWriter(place) as writer, processes(self.jobs, encoding, *opening) as run_encoding:
+            settings = config, vocabulary, training.max_length
+            encoding = processes(self.jobs, EncodeWindow(*settings), EncodeWindow, *settings)
+            with CorpusWriter(place) as writer, encoding as run_encoding:
                 windows = run_encoding(map(drafts.read, sizes))
                 for each in self._with_progress(windows, "columns", config):
                     writer.append(each.arrays)
@@ -123,11 +121,6 @@ class TextPairs:
                 yield task, rows
 
 
-def settings_of(config: ModelConfig) -> bytes:
-    """Return the config as JSON, for another process."""
-    return orjson.dumps(config.fields())
-
-
 @dataclass(frozen=True)
 class DraftWindow:
     """Makes the examples of some pairs, pickled until the vocabulary is known, and counts their entries and labels."""
@@ -144,8 +137,8 @@ class DraftWindow:
         return pickle.dumps(examples), Counts.of(examples)
 
     @classmethod
-    def open(cls, settings: bytes, codes: str, bare: bool, dropout: float) -> "DraftWindow":
-        return cls(ModelConfig.read(orjson.loads(settings)), Bpe(codes), bare, dropout)
+    def open(cls, config: ModelConfig, codes: str, bare: bool, dropout: float) -> "DraftWindow":
+        return cls(config, Bpe(codes), bare, dropout)
 
 
 @dataclass(frozen=True)
@@ -173,10 +166,6 @@ class EncodeWindow:
         ids = {side: arrays[name][0] for side, name in names.items() if name in arrays}
         unknown = {side: int((each == UNKNOWN).sum()) for side, each in ids.items()}
         return WindowEncoded(arrays, remarks, unknown, {side: len(each) for side, each in ids.items()})
-
-    @classmethod
-    def open(cls, settings: bytes, vocabulary: bytes, max_length: int) -> "EncodeWindow":
-        return cls(ModelConfig.read(orjson.loads(settings)), Vocabulary(*orjson.loads(vocabulary)), max_length)
 
 
 def _flat(rows: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
