@@ -52,13 +52,12 @@ class ColumnOptions(Protocol):
 
 @dataclass(frozen=True)
 class TextPairs:
-    """Sentence pairs for which `jobs` processes compute columns. dropout: the share of BPE merges to skip."""
+    """Sentence pairs for which `jobs` processes compute columns."""
 
     bitext: Bitext
     words: Words
     notes: Notes
     jobs: int
-    dropout: float = 0.0
 
     def __len__(self) -> int:
         return len(self.bitext)
@@ -78,7 +77,7 @@ class TextPairs:
         known: the vocabulary of a trained model, to use instead of a new one. The ideas read each pair once per task.
         Their features are stored in a temporary file until the vocabulary is known. Raises BadInput.
         """
-        how = training.tree_dropout > 0, self.dropout
+        how = training.tree_dropout > 0, training.subword_dropout
         counts, remarks = Counts(), Remarks()
         unknown, tokens = Counter[str](), Counter[str]()
         with naming(place), TemporaryFile(dir=place) as drafts:

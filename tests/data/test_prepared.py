@@ -80,7 +80,7 @@ def test_batches_from_disk_equal_those_from_memory(
         source_side(tiny.SYSTEMS[source]), tiny.TARGET_SYSTEMS[target], ("en", "de"), "none", tiny.CONFIG
     )
     pairs = Bitext(masked(23))
-    text, notes = TextPairs(pairs, Words("none"), Notes(), 1, subword_dropout), Notes()
+    text, notes = TextPairs(pairs, Words("none"), Notes(), 1), Notes()
     bpe = text.joint_bpe(30)
     counts = Counts.of(training_examples(pairs, config, bpe, dropout=subword_dropout))
     vocabulary = counts.vocabulary(config.target)
