@@ -15,13 +15,13 @@ import numpy as np
 from synmt.alignment import compiled
 from synmt.alignment.corpus import Opened
 from synmt.alignment.extraction import SoftLinks
-from synmt.data.batches import in_batches
+from synmt.data.batches import Ids, in_batches, pad
 from synmt.data.records import SentencePair
 from synmt.text.bpe import REMEMBERED, Bpe
 from synmt.text.vocabulary import Vocabulary
 
 BATCH_TOKENS = 8192  # sentences × longest side of a batch
-Subwords = tuple[list[int], Sequence[int]]  # ids, and the index of each one's word
+Subwords = tuple[Ids, Sequence[int]]  # ids, and the index of each one's word
 
 
 class Words:
@@ -32,7 +32,7 @@ class Words:
 
     def cut(self, words: Sequence[str]) -> Subwords:
         parts = list(map(self._ids, words))
-        ids = list(chain.from_iterable(parts))
+        ids = np.fromiter(chain.from_iterable(parts), np.int32)
         whole = len(ids) == len(words)
         return ids, range(len(words)) if whole else [number for number, each in enumerate(parts) for _ in each]
 
@@ -63,19 +63,12 @@ class SavedModel:
 
         def of_batch(batch: list[int]) -> list[SoftLinks]:
             x, y = ([side[number] for number in batch] for side in (sources, targets))
-            both = _padded(x), _padded(y)
-            _, (there, back) = compiled.read(self.directions, both, self.agreement, None, vectors=self.vectors)
+            source, target = (pad([ids for ids, _ in side], -1)[0].numpy() for side in (x, y))
+            padded = source, target
+            _, (there, back) = compiled.read(self.directions, padded, self.agreement, None, vectors=self.vectors)
             return [
                 SoftLinks(forward[: len(v), : len(u)].T, backward[: len(u), : len(v)], own, other)
                 for forward, backward, (u, own), (v, other) in zip(there, back, x, y, strict=True)
             ]
 
         return in_batches(lengths, BATCH_TOKENS, of_batch)
-
-
-def _padded(sentences: Sequence[Subwords]) -> compiled.Ids:
-    """Return ids [B,J], −1 where padded."""
-    padded = np.full((len(sentences), max(len(ids) for ids, _ in sentences)), -1, np.int64)
-    for row, (ids, _) in zip(padded, sentences, strict=True):
-        row[: len(ids)] = ids
-    return padded
