@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from synmt.data.rows import Rows, add_row
+from synmt.data.rows import Rows, add_row, without_prefix
 from synmt.device import sent
 from synmt.model.source import SourceFeatures
 from synmt.nn.encoding import SourceBatch
@@ -76,10 +76,7 @@ class Sources:
         ids.check_inside(len(vocabulary.ids))
         for name, labels in vocabulary.labels.items():
             rows[COLUMN + name].check_inside(1 + len(labels))
-        columns, matrices = (
-            {name.removeprefix(kind): each for name, each in rows.items() if name.startswith(kind)}
-            for kind in (COLUMN, MATRIX)
-        )
+        columns, matrices = without_prefix(COLUMN, rows), without_prefix(MATRIX, rows)
         lengths = ids.lengths
         for kind, expected in ((columns, lengths), (matrices, lengths**2), ({"words": words}, np.ones_like(lengths))):
             for name, each in kind.items():

@@ -1,6 +1,6 @@
 """Sentence pairs as columns, in memory or on disk, and their batches as tensors."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from synmt.data.batches import MATRIX, Batches, Ids, Sources, batch_links, pad, shuffled_batches
-from synmt.data.rows import Rows, add_row, as_row, as_square, lengths_of, open_rows
+from synmt.data.rows import Rows, add_row, as_row, as_square, lengths_of, open_rows, without_prefix
 from synmt.device import sent
 from synmt.model.config import BatchBy
 from synmt.model.source import SourceFeatures
@@ -109,16 +109,18 @@ class Corpus:
         """
         corpus = cls.empty(vocabulary, side, plan, tree_dropout)
         corpus.segmentations = segmentations
-        rows: dict[str, Rows[Any]] = {name: open_rows(*each, _reader(name)) for name, each in arrays.items()}
+        rows: dict[str, Rows[Any]] = {
+            name: open_rows(*each, as_square if is_matrix(name) else as_row) for name, each in arrays.items()
+        }
         corpus.targets = targets = rows[TARGET]
         targets.check_inside(len(vocabulary.target))
         if wrong := [name for name, each in rows.items() if len(each) != len(targets)]:
             raise ValueError(f"{len(rows[wrong[0]])} rows of {wrong[0]}, but {len(targets)} targets")
         if len(targets) % segmentations:
             raise ValueError(f"{len(targets)} targets, but {segmentations} per pair")
-        corpus.sources = Sources.of_rows(_named(SOURCE, rows), vocabulary)
+        corpus.sources = Sources.of_rows(without_prefix(SOURCE, rows), vocabulary)
         if tree_dropout:
-            corpus.bare = Sources.of_rows(_named(BARE, rows), vocabulary)
+            corpus.bare = Sources.of_rows(without_prefix(BARE, rows), vocabulary)
         of_losses = side.columns(ParseRecord(), [])
         names = [name for found in (*(each.columns([]) for each in corpus.readings), of_losses) for name in found]
         corpus.columns = {name: rows[OF_TARGET + name] for name in names}
@@ -216,15 +218,6 @@ class Corpus:
 def is_matrix(name: str) -> bool:
     """Return whether rows of this name hold booleans."""
     return name.startswith((SOURCE + MATRIX, BARE + MATRIX))
-
-
-def _named(prefix: str, rows: Mapping[str, Rows[Any]]) -> dict[str, Rows[Any]]:
-    return {name.removeprefix(prefix): each for name, each in rows.items() if name.startswith(prefix)}
-
-
-def _reader(name: str) -> Callable[[NDArray[Any]], Any]:
-    """Return the function that turns the numbers of a row into the row."""
-    return as_square if is_matrix(name) else as_row
 
 
 def counted_by(

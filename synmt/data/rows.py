@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
@@ -59,6 +59,11 @@ def add_row(rows: Sequence[T], row: T) -> None:
     if not isinstance(rows, list):
         raise TypeError("rows on disk cannot grow")
     rows.append(row)
+
+
+def without_prefix(prefix: str, rows: Mapping[str, Rows[Any]]) -> dict[str, Rows[Any]]:
+    """Return the rows whose names have a prefix, under the rest of their names."""
+    return {name.removeprefix(prefix): each for name, each in rows.items() if name.startswith(prefix)}
 
 
 def blocks(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
