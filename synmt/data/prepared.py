@@ -167,9 +167,8 @@ def opened_pairs(
     assert known is not None
     while True:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(
-            folder, wait=True, shared=True
-        ):  # waits for the process that makes them, and keeps others from removing them
+        # This waits for the process that makes them, and keeps others from removing them.
+        with locked(folder, wait=True, shared=True):
             if is_made(folder):
                 with suppress(OSError):
                     os.utime(folder)

@@ -75,9 +75,8 @@ class _Search:
         self.finished: list[list[Hypothesis]] = [[] for _ in range(batch)]
         self.alive = list(range(batch))  # the sentence of each row, -1 for a finished row
         self.limits = self.hypotheses.limits
-        self.prefixes = torch.full(
-            (batch, 1, 1), model.begin, device=device
-        )  # [B,K,1+t]; every sentence starts with one hypothesis
+        # [B,K,1+t]; every sentence starts with one hypothesis
+        self.prefixes = torch.full((batch, 1, 1), model.begin, device=device)
         self.scores = torch.zeros(batch, 1, device=device)
         self.position = 0
 

@@ -102,9 +102,8 @@ class TranslateConfig:
 
     def check_search(self, search: SearchConfig) -> None:
         """Raise ValueError for a search that cannot find enough translations."""
-        if (
-            self.n_best and self.n_best > search.beam and not search.sample
-        ):  # not widened in silence: a wider beam can find another best translation
+        # The beam is not widened in silence, since a wider one can find another best translation.
+        if self.n_best and self.n_best > search.beam and not search.sample:
             raise ValueError(f"--n-best {self.n_best} needs --beam {self.n_best} or more")
 
 

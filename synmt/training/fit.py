@@ -99,9 +99,8 @@ def fit(
     announce: called when nothing can be refused any more; conclude: called at the end.
     """
     training, start = recipe.training, recipe.start
-    resume = bool(
-        processes.from_first((path / CONFIG_FILE).exists())
-    )  # the first process may write it before the others look
+    # The first process may write the config before the others look.
+    resume = bool(processes.from_first((path / CONFIG_FILE).exists()))
     if not len(data.bitext):
         raise BadInput("no sentence pairs to train on")
     with naming(path):

@@ -123,10 +123,8 @@ class Trainer:
                 if self.processes.any(interruption.signal is not None):
                     self._save()
                     raise self._interrupted(interruption, "after")
-                if (
-                    self.config.checkpoint_minutes
-                    and time.monotonic() - self.saved > 60 * self.config.checkpoint_minutes
-                ):
+                minutes = self.config.checkpoint_minutes
+                if minutes and time.monotonic() - self.saved > 60 * minutes:
                     self._save()
 
     @property

@@ -219,8 +219,7 @@ def _end(progress: Progress, config: TrainingConfig, path: Path) -> str:
     """Return a line about the best model and how to use it."""
     best = progress.best
     score = f"loss {-best:.4f}" if config.select == "loss" else f"{config.select.upper()} {best:.2f}"
-    scored = (
-        "" if best == progress.best_update else f" ({score}, the best)"
-    )  # without validation data, the last update is the best
+    # Without validation data, the last update is the best.
+    scored = "" if best == progress.best_update else f" ({score}, the best)"
     kept = f"saved update {progress.best_update} of {progress.update}{scored} in {path}"
     return f"{kept}; synmt translate {path} < SOURCES"
