@@ -64,12 +64,12 @@ class Counted:
 
 @dataclass(frozen=True)
 class Chances:
-    """Probabilities of the words of a bitext, by direction. lexical [N+1]: (1 − p₀) t of each type, and 0 for padding;
-    unlinked: p₀ t(y | no word) of each word y, and 1 for padding; classes: the class of each word x."""
+    """Probabilities of the words of a bitext in one direction. lexical [N+1]: (1 − p₀) t of each type, and 0 for
+    padding; unlinked: p₀ t(y | no word) of each word y, and 1 for padding; classes: the class of each word x."""
 
-    lexical: list[Floats]
-    unlinked: list[Floats]
-    classes: list[NDArray[np.intp]]
+    lexical: Floats
+    unlinked: Floats
+    classes: NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -150,50 +150,46 @@ class Model:
             for direction in self.directions
         ]
 
-    def _chances(self, bitext: IndexedBitext) -> Chances:
-        null, words = np.float32(self.options.null), self.lexicon.levels[-1].words
-        lexical = [np.append((1 - null) * each, np.float32(0)) for each in self.lexicon.probabilities(bitext.types)]
-        known = [each.find(own) for each, own in zip(words, bitext.words, strict=True)]
-        unlinked = [
-            np.append(null * direction.rates(each)[own], np.float32(1))
-            for direction, each, own in zip(self.directions, reversed(words), reversed(known), strict=True)
-        ]
-        classes = [direction.classes[own] for direction, own in zip(self.directions, known, strict=True)]
-        return Chances(lexical, unlinked, classes)
-
-    def _compiled(self, chances: Chances, counted: Sequence[Counted]) -> list[compiled.ByTables]:
-        """Return both directions for compiled code, which adds to `counted`."""
+    def _chances(self, bitext: IndexedBitext) -> list[Chances]:
+        """Return the chances of both directions, forward first."""
+        null, (source, target) = np.float32(self.options.null), self.lexicon.levels[-1].words
+        sources, targets = source.find(bitext.words[0]), target.find(bitext.words[1])
+        sides = (sources, target, targets), (targets, source, sources)
         return [
-            compiled.ByTables(
-                likely,
-                none,
-                classes,
-                direction.jumps[0].weights,
-                into.unlinked,
-                into.jumps[0].seen,
-                into.jumps[0].possible,
+            Chances(
+                np.append((1 - null) * rates, np.float32(0)),
+                np.append(null * direction.rates(words)[predicted], np.float32(1)),
+                direction.classes[given],
             )
-            for likely, none, classes, direction, into in zip(
-                chances.lexical, chances.unlinked, chances.classes, self.directions, counted, strict=True
+            for direction, rates, (given, words, predicted) in zip(
+                self.directions, self.lexicon.probabilities(bitext.types), sides, strict=True
             )
         ]
 
-    def _read(self, batch: Batch, chances: Chances, jumps: bool) -> list[Read]:
+    def _compiled(self, chances: Sequence[Chances], counted: Sequence[Counted]) -> list[compiled.ByTables]:
+        """Return both directions for compiled code, which adds to `counted`."""
+        both = []
+        for own, direction, into in zip(chances, self.directions, counted, strict=True):
+            weights, jumps = direction.jumps[0].weights, into.jumps[0]
+            tables = own.lexical, own.unlinked, own.classes, weights
+            both.append(compiled.ByTables(*tables, into.unlinked, jumps.seen, jumps.possible))
+        return both
+
+    def _read(self, batch: Batch, chances: Sequence[Chances], jumps: bool) -> list[Read]:
         """Return the posteriors of both directions in a batch."""
         sides = (batch.sources, batch.targets), (batch.targets, batch.sources)
-        likely = (
-            chances.lexical[0][batch.types],
-            np.ascontiguousarray(chances.lexical[1][batch.types].transpose(0, 2, 1)),
-        )
-        unlinked = [rate[y] for rate, (_, y) in zip(chances.unlinked, sides, strict=True)]
+        types = batch.types, batch.types.transpose(0, 2, 1)
+        tables = [
+            Tables(np.ascontiguousarray(own.lexical[each]), own.unlinked[y])
+            for own, each, (_, y) in zip(chances, types, sides, strict=True)
+        ]
         priors = [_diagonal(x >= 0, y >= 0) for x, y in sides]
-        tables = list(map(Tables, likely, unlinked))
         if not jumps:
             return [Read([found], []) for found in map(independent, tables, priors)]
         real = [(x >= 0).astype(np.float32) for x, _ in sides]
         moves = [
-            direction.jumps[0].between(own[x], there)
-            for direction, own, (x, _), there in zip(self.directions, chances.classes, sides, real, strict=True)
+            direction.jumps[0].between(own.classes[x], there)
+            for direction, own, (x, _), there in zip(self.directions, chances, sides, real, strict=True)
         ]
         chains = [
             Chains(words, move.likely, prior[:, 0]) for words, move, prior in zip(tables, moves, priors, strict=True)
@@ -201,21 +197,20 @@ class Model:
         if self.options.trees:
             return [
                 Read([row.posteriors(), tree.posteriors()], [move, tree.moves])
-                for row, move, tree in zip(chains, moves, self._trees(batch, real, likely, unlinked), strict=True)
+                for row, move, tree in zip(chains, moves, self._trees(batch, real, tables), strict=True)
             ]
         both = agreed((chains[0], chains[1]), self.options.agreement)
         return [Read([found], [move]) for found, move in zip(both, moves, strict=True)]
 
-    def _trees(
-        self, batch: Batch, real: Sequence[Floats], likely: Sequence[Floats], unlinked: Sequence[Floats]
-    ) -> Iterator[Trees]:
+    def _trees(self, batch: Batch, real: Sequence[Floats], tables: Sequence[Tables]) -> Iterator[Trees]:
         """Yield the tree model of each direction, forward first."""
-        sides = zip(self.directions, real, likely, unlinked, batch.heads, reversed(batch.heads), strict=True)
-        for direction, there, each, none, given, predicted in sides:
+        sides = zip(self.directions, real, tables, batch.heads, reversed(batch.heads), strict=True)
+        for direction, there, words, given, predicted in sides:
             if given is None or predicted is None:
                 raise ValueError("trees of both sides are missing")
             moves = Moves(direction.jumps[1].weights, relations(given), there)
-            yield Trees(moves, each, none, there / there.sum(axis=1, keepdims=True), predicted)
+            start = there / there.sum(axis=1, keepdims=True)
+            yield Trees(moves, words.likely, words.unlinked, start, predicted)
 
 
 def _diagonal(sources: NDArray[np.bool_], targets: NDArray[np.bool_]) -> Floats:
