@@ -166,8 +166,12 @@ class NeuralHmmModel(nn.Module):
         """Draw embeddings from N(0, 1/d)."""
         for table in self.tables:
             nn.init.normal_(table, std=table.shape[1] ** -0.5)
-        for direction in (self.forward_direction, self.backward_direction):
+        for direction in self.directions:
             direction.reset_parameters()
+
+    @property
+    def directions(self) -> tuple[Direction, Direction]:
+        return self.forward_direction, self.backward_direction
 
     def loss(
         self, x: SideBatch, y: SideBatch, links: Tensor | None = None, smoothing: float = 0.0, word_dropout: float = 0.0
@@ -186,8 +190,7 @@ class NeuralHmmModel(nn.Module):
     def totals(self) -> list[Tensor]:
         """Return the normalizers: log Σ_v e^(f_v · e_u + b_v) [U], and for the backward direction
         log Σ_u e^(f_v · e_u + b′_u) [V]."""
-        directions = self.forward_direction, self.backward_direction
-        both = zip(directions, self.tables, reversed(list(self.tables)), strict=True)
+        both = zip(self.directions, self.tables, reversed(list(self.tables)), strict=True)
         return [torch.cat([own.totals(rows, table) for rows in read.split(CHUNK)]) for own, read, table in both]
 
     @torch.no_grad()
@@ -201,9 +204,9 @@ class NeuralHmmModel(nn.Module):
     def by_vectors(self) -> tuple[compiled.Vectors, list[compiled.ByVectors]]:
         """Return the parameters of a trained model on the CPU for compiled code. They are computed in fp64, so that all
         processors round to the same fp32 numbers, except for one in millions."""
-        directions = self.forward_direction, self.backward_direction
+        forward, backward = self.directions
         vectors = compiled.Vectors(*(_numbers(table) for table in self.tables))
-        totals = vectors.totals((_numbers(directions[0].bias), _numbers(directions[1].bias)))
+        totals = vectors.totals((_numbers(forward.bias), _numbers(backward.bias)))
         return vectors, [
             compiled.ByVectors(
                 _numbers(own.none.double().log_softmax(dim=0) + log(self.options.null)),
@@ -211,7 +214,7 @@ class NeuralHmmModel(nn.Module):
                 _numbers(own.bias.double() + log1p(-self.options.null)),
                 total,
             )
-            for own, table, total in zip(directions, self.tables, totals, strict=True)
+            for own, table, total in zip(self.directions, self.tables, totals, strict=True)
         ]
 
     def _distinct(self, x: SideBatch, y: SideBatch) -> tuple[Distinct, Distinct]:
@@ -220,9 +223,9 @@ class NeuralHmmModel(nn.Module):
     def _chances(self, sides: tuple[Distinct, Distinct], totals: Sequence[Tensor] = ()) -> list[Chances]:
         """Return the chances of both directions. totals: the model's normalizers; computed if empty."""
         chances = []
-        directions = self.forward_direction, self.backward_direction
-        for number, (x, y, table) in enumerate(((*sides, self.tables[1]), (*sides[::-1], self.tables[0]))):
-            direction, states = directions[number], dropout(x.vectors, self.dropout, self.training)
+        both = zip(self.directions, (sides, sides[::-1]), reversed(list(self.tables)), strict=True)
+        for number, (direction, (x, y), table) in enumerate(both):
+            states = dropout(x.vectors, self.dropout, self.training)
             of_states = totals[number][x.ids] if totals else direction.totals(states, table)
             chances.append(direction(x, y, states, of_states))
         return chances
@@ -346,8 +349,7 @@ def start(model: NeuralHmmModel, corpus: AlignerCorpus) -> None:
     for table, vectors in zip(tables, (left, right), strict=True):
         table.zero_()
         table[:, :rank] = vectors * values.sqrt()
-    directions = model.forward_direction, model.backward_direction
-    for direction, none_of, share in zip(directions, unlinked, reversed(shares), strict=True):
+    for direction, none_of, share in zip(model.directions, unlinked, reversed(shares), strict=True):
         direction.bias.copy_(share.log())
         direction.none.copy_(none_of.log())
 
@@ -359,9 +361,7 @@ def _links_by(
     unlinked: as in `Chances`, but for the whole vocabularies; unlinked holds probabilities, not logarithms."""
     chances = [
         Chances(each, none.log(), direction.jumps.bias.expand(len(each), -1))
-        for each, none, direction in zip(
-            linked, unlinked, (model.forward_direction, model.backward_direction), strict=True
-        )
+        for each, none, direction in zip(linked, unlinked, model.directions, strict=True)
     ]
 
     def whole(side: SideBatch) -> Distinct:
