@@ -17,6 +17,7 @@ from synmt.model.config import ModelConfig
 from synmt.streams import BadLines, Line, Notes, OnError, windows
 from synmt.streams.pool import Pool, processes
 from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe_of_words
+from synmt.text.tokenization import open_tokenizer
 from synmt.trees.constituency import Tree
 from synmt.trees.record import ParseRecord
 
@@ -158,7 +159,7 @@ class Reader:
         self, config: ModelConfig, on_error: OnError, forms: tuple[Form | None, Form | None], words: Sides
     ) -> None:
         self.config, self.on_error, self.forms = config, on_error, forms
-        self.words, self.tokenizer = words, config.open_tokenizers()[1]
+        self.words, self.tokenizer = words, open_tokenizer(config.tokenizer, config.languages[1])
 
     def __call__(self, lines: Iterable[tuple[Line, ...]]) -> WindowRead:
         """Return the pairs of some lines. Raises BadInput."""

@@ -8,7 +8,7 @@ from synmt.model.source import SourceSide, source_side
 from synmt.model.target import TargetSide, target_side
 from synmt.nn.config import TransformerConfig
 from synmt.options import is_language
-from synmt.text.tokenization import Tokenizer, TokenizerName, Words, open_tokenizer
+from synmt.text.tokenization import TokenizerName, Words
 from synmt.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -36,11 +36,6 @@ class ModelConfig:
         self.source.check_network(self.network)
         self.target.check_network(self.network)
         check_text(self.tokenizer, self.languages)
-
-    def open_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
-        """Open the tokenizers of the source and the target language."""
-        source, target = self.languages
-        return open_tokenizer(self.tokenizer, source), open_tokenizer(self.tokenizer, target)
 
     def fields(self) -> dict[str, Any]:
         sides = {"source": self.source.settings(), "target": self.target.settings()}

@@ -5,7 +5,7 @@ Shapes: B sentences of t target tokens, of which R are predicted.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import tee
 from operator import itemgetter
 from pathlib import Path
@@ -30,6 +30,7 @@ from synmt.search.stream import words_of_sides
 from synmt.search.translation import WINDOW, Translator
 from synmt.search.tree_search import sums_over_strings
 from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, counted, note, windows
+from synmt.text.tokenization import open_tokenizer
 from synmt.text.vocabulary import END_TOKEN
 from synmt.trees.arc_tokens import is_arc, write_entries
 from synmt.trees.record import ParseRecord
@@ -108,7 +109,7 @@ def forced_pairs(
     sources = source_records(lefts, model.source.needs(training=False), sides[0], bad)
     form, of_targets = target_form(rights, bool(model.target.spelling.trees))
     side = WORDS if config.sum_trees and form != "strings" else model.target
-    _, tokenizer = replace(model, tokenizer=config.tokenizer or model.tokenizer).open_tokenizers()
+    tokenizer = open_tokenizer(config.tokenizer or model.tokenizer, model.languages[1])
     targets = target_records(of_targets, side, tokenizer, sides[1], bad, form)
     entries = WORDS.entries if config.sum_trees else model.target.entries
     for (left, right), (_, source), (_, target) in zip(both, sources, targets, strict=True):

@@ -26,6 +26,7 @@ from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.tree_search import tree_search
 from synmt.streams import BadInput, never, shown
 from synmt.streams.pool import Run, alone
+from synmt.text.tokenization import open_tokenizer
 from synmt.trees.arc_tokens import write_entries
 from synmt.trees.record import ParseRecord
 
@@ -94,7 +95,7 @@ class Translator:
         self.empty = Translation(heads=[], deprels=[], transitions="") if self.writes_trees else Translation()
         self.batch_tokens = batch_tokens
         self.samples = samples
-        self.detokenize = config.open_tokenizers()[1].detokenize
+        self.detokenize = open_tokenizer(config.tokenizer, config.languages[1]).detokenize
         self.device = model.network.embedding.device
         self.others: list[Translator] = []
 
