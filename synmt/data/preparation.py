@@ -175,14 +175,13 @@ def encode(
     vocabulary: Vocabulary,
     max_length: int,
     plan: PrefixPlan | None = None,
-    tree_dropout: float = 0.0,
 ) -> tuple[Corpus, Remarks]:
     """Return the corpus of all examples with at most `max_length` tokens per side. Arcs do not count.
 
-    plan: for a decoder that reads prefixes. tree_dropout: the probability that a batch has the bare form of a source.
+    plan: for a decoder that reads prefixes.
     """
     remarks, spelling = Remarks(), config.target.spelling
-    corpus = Corpus.empty(vocabulary, config.target, plan, tree_dropout)
+    corpus = Corpus.empty(vocabulary, config.target, plan)
     for example in examples:
         target = example.target
         if not target:
@@ -208,9 +207,8 @@ def encode_corpus(
     max_length: int,
     notes: Notes,
     plan: PrefixPlan | None = None,
-    tree_dropout: float = 0.0,
 ) -> Corpus:
     """Return the corpus of the examples, as `encode`, and add remarks on them to the notes."""
-    corpus, remarks = encode(examples, config, vocabulary, max_length, plan, tree_dropout)
+    corpus, remarks = encode(examples, config, vocabulary, max_length, plan)
     remarks.note(notes, max_length)
     return corpus

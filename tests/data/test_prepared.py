@@ -89,7 +89,8 @@ def test_batches_from_disk_equal_those_from_memory(
         SHORT, prefixes=2, prefix_tokens=50, max_length=6, tree_dropout=tree_dropout, subword_dropout=subword_dropout
     )
     examples = training_examples(pairs, config, bpe, bare=tree_dropout > 0, dropout=subword_dropout)
-    in_memory = encode_corpus(examples, config, vocabulary, training.max_length, notes, plan, tree_dropout)
+    in_memory = encode_corpus(examples, config, vocabulary, training.max_length, notes, plan)
+    in_memory.tree_dropout = tree_dropout
     found, arrays = text.write(tmp_path, config, bpe, training)
     assert found == vocabulary
     on_disk = open_corpus(tmp_path, arrays, config, vocabulary, training)
