@@ -11,7 +11,6 @@ import torch
 
 from synmt.data.batches import Sources, in_windows
 from synmt.device import Precision, autocast
-from synmt.ideas.source import Task
 from synmt.ideas.target import Hypothesis, Output
 from synmt.ideas.target.arcs.search import ArcOutput
 from synmt.model.config import ModelConfig
@@ -69,32 +68,24 @@ class Translation:
 
 
 class Translator:
-    """A model with its vocabulary, tokenizers and search options.
+    """A model with its vocabulary, tokenizers and options.
 
-    batch_tokens: source tokens per batch, with padding; trees: as in `Spelling.output`; samples: how many translations
-    to sample per sentence; others: the other models of an ensemble, each with its own form of the source.
+    samples: how many translations to sample per sentence; others: the other models of an ensemble, each with its own
+    form of the source.
     """
 
     def __init__(
-        self,
-        model: TranslationModel,
-        folder: ModelFolder[ModelConfig],
-        search: SearchConfig,
-        batch_tokens: int = 4096,
-        task: Task = "translate",
-        precision: Precision = "auto",
-        trees: int | None = 0,
-        samples: int = 1,
+        self, model: TranslationModel, folder: ModelFolder[ModelConfig], search: SearchConfig, how: TranslateConfig
     ) -> None:
         self.config = config = folder.config
         self.model, self.bpe, self.vocabulary, self.search = model, folder.bpe, folder.vocabulary, search
-        self.path, self.task, self.precision = folder.path, task, precision
+        self.path, self.task, self.precision = folder.path, how.task, how.precision
+        self.batch_tokens, self.samples = how.batch_tokens, how.n_best or 1
         self.side = config.source.for_translation()
         self.target = config.target
-        self.output = self.target.spelling.output(folder.vocabulary, trees) if task == "translate" else Output()
+        trees = None if how.n_best else int(how.format != "text")
+        self.output = self.target.spelling.output(folder.vocabulary, trees) if how.task == "translate" else Output()
         self.empty = Translation(heads=[], deprels=[], transitions="") if self.writes_trees else Translation()
-        self.batch_tokens = batch_tokens
-        self.samples = samples
         self.detokenize = open_tokenizer(config.tokenizer, config.languages[1]).detokenize
         self.device = model.network.embedding.device
         self.others: list[Translator] = []
@@ -114,8 +105,7 @@ class Translator:
             raise BadInput(f"was not trained to {config.task}", str(folder.path))
         if model is None:
             model = load(folder, device, config.precision)
-        trees = None if config.n_best else int(config.format != "text")
-        return cls(model, folder, search, config.batch_tokens, config.task, config.precision, trees, config.n_best or 1)
+        return cls(model, folder, search, config)
 
     @classmethod
     def open_all(

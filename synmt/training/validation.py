@@ -17,7 +17,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures
 from synmt.model.translation import TranslationModel
-from synmt.search.config import SearchConfig
+from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.translation import Translation, Translator
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
@@ -114,7 +114,7 @@ class Validation:
 
     def _translations(self, model: TranslationModel, processes: Processes) -> list[str | None]:
         search = SearchConfig(beam=self.training.validation_beam)
-        translator = Translator(model, self.folder, search, precision=self.training.precision)
+        translator = Translator(model, self.folder, search, TranslateConfig(precision=self.training.precision))
 
         def run(batches: Iterable[list[SourceFeatures] | None]) -> Iterator[list[list[Translation]]]:
             for own, batch in processes.divided(batch for batch in batches if batch):

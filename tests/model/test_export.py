@@ -14,7 +14,7 @@ from synmt.model.files import save_tensors
 from synmt.model.folder import ModelFolder
 from synmt.model.source import source_side
 from synmt.nn.config import TransformerConfig
-from synmt.search.config import SearchConfig
+from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.scores import ForcedPair, force
 from synmt.search.translation import Translator
 from synmt.streams import BadInput
@@ -38,7 +38,7 @@ def saved(path: Path, system: str, network: TransformerConfig = tiny.CONFIG, tar
             if "norm" in name:
                 parameter.add_(torch.randn_like(parameter), alpha=0.3)
     save_tensors(folder.parameters, made.state_dict())
-    return Translator(made, folder, GREEDY, precision="fp32")
+    return Translator(made, folder, GREEDY, TranslateConfig(precision="fp32"))
 
 
 @pytest.mark.parametrize("norm, positions", [("pre", "sinusoidal"), ("post", "sinusoidal"), ("pre", "rotary")])
