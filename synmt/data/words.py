@@ -39,10 +39,6 @@ class Looks:
             self.raw += raw
             self.tokenized += not raw and bool(_TOKENIZED.search(text))
 
-    def see_record(self, has_other_words: bool) -> None:
-        self.records += 1
-        self.others += has_other_words
-
     def doubts(self, side: str, learned: Words | None, made_by: WordsName) -> Iterator[str]:
         """Yield doubts about a side.
 
@@ -110,7 +106,8 @@ class SideWords:
         """
         doubtful = self.words.tokenizer != "spacy" or bool(record.heads)
         if self.known and self.words.share == 1 and doubtful and record.text and self.looks.records < SAMPLE:
-            self.looks.see_record(self._tokenize(record.text) != record.tokens)
+            self.looks.records += 1
+            self.looks.others += self._tokenize(record.text) != record.tokens
         return record
 
     def count_missing(self, record: ParseRecord, needs: frozenset[str]) -> None:

@@ -64,4 +64,5 @@ def _beginnings(folder: Folder) -> set[object]:
     """Return keys of the parameters that a model started from or has; models with a common key can be averaged."""
     made = folder.training
     known = {folder.checksum(), *made.get("mean_of", [])}
-    return known | ({made["init"]} if "init" in made else {made[name] for name in ("seed",) if name in made})
+    first = made.get("init", made.get("seed"))
+    return known if first is None else {*known, first}

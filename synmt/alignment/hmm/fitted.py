@@ -116,7 +116,9 @@ class FittedHmm:
         links = _counts(tensors, "links", len(types))
         lexicon = Lexicon.new(seen, options.concentration)
         lexicon.learn(lexicon.locate(words, sources, targets, new=True), links)
-        _check_jumps(options, tensors)
+        for name in DIRECTIONS:  # before memory is allocated for jumps of this length
+            if tensors[f"{name}.jumps"].shape[1:] != (2 * options.jump + 1,):
+                raise ValueError(f"tensor {name}.jumps has no jumps of up to {options.jump} words")
         model = Model.new(options, lexicon)
         for name, direction, side in zip(DIRECTIONS, model.directions, reversed(words), strict=True):
             for kind, jumps in zip(KINDS, direction.jumps, strict=False):
@@ -136,14 +138,6 @@ def _sides(pairs: Iterable[SentencePair], trees: bool) -> Sides:
         for side, record in zip(sides, (pair.source, pair.target), strict=True):
             side.add(plain_words(record.tokens), record.heads if trees else ())
     return sides
-
-
-def _check_jumps(options: "Hmm", tensors: Mapping[str, Floats]) -> None:
-    """Raise ValueError or KeyError if the jumps in the folder do not fit the options, before allocating memory."""
-    for name in DIRECTIONS:
-        kinds = tensors[f"{name}.jumps"].shape[1:]
-        if kinds != (2 * options.jump + 1,):
-            raise ValueError(f"tensor {name}.jumps has no jumps of up to {options.jump} words")
 
 
 def _read_words(folder: Path, path: Path) -> dict[str, Parts]:

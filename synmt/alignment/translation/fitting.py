@@ -114,9 +114,8 @@ class FitModels:
         codes = str(shared / "forward" / "codes.bpe") if shared else None
         text = self.bitext.text
         languages = text.languages if name == "forward" else text.languages[::-1]
-        words = WORDS
-        of_source = text.words[DIRECTIONS.index(name)]
-        model = ModelConfig(self.encoders[name], words, languages, text.tokenizer, self.network, of_source)
+        words = text.words[DIRECTIONS.index(name)]
+        model = ModelConfig(self.encoders[name], WORDS, languages, text.tokenizer, self.network, words)
         learner = None if guide is None else lambda folder: LinkedTranslation(folder, self.idea)
         data = LinkedData(self.bitexts[name], directed(name, guide), self.how.notes)
         out, notes = self.how.out / name, self.how.notes
