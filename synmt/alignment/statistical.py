@@ -79,11 +79,9 @@ def plain_words(words: Sequence[str]) -> list[str]:
     return list(map(_PLAIN, words))
 
 
-def lines_of(pairs: Iterable[SentencePair]) -> tuple[list[str], list[str]]:
-    """Return the sources and the targets of pairs as lines of words."""
-    sides = ((plain_words(pair.source.tokens), plain_words(pair.target.tokens)) for pair in pairs)
-    sources, targets = zip(*((" ".join(source), " ".join(target)) for source, target in sides), strict=True)
-    return list(sources), list(targets)
+def texts_of(pairs: Iterable[SentencePair]) -> list[Texts]:
+    """Return the source and the target of each pair as lines of words."""
+    return [(" ".join(plain_words(pair.source.tokens)), " ".join(plain_words(pair.target.tokens))) for pair in pairs]
 
 
 @dataclass(frozen=True)
@@ -108,11 +106,10 @@ class Eflomal:
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:
         eflomal = library(EFLOMAL, EFLOMAL)
         with new_folder(how) as folder, quiet(EFLOMAL):
-            sources, targets = lines_of(bitext.pairs)
-            texts = list(zip(sources, targets, strict=True))
+            texts = texts_of(bitext.pairs)
             forward, backward = _run(texts)
             with (folder / PRIORS_FILE).open("w", encoding="utf-8") as stream:
-                eflomal.write_priors(stream, *eflomal.calculate_priors(sources, targets, forward, backward))
+                eflomal.write_priors(stream, *eflomal.calculate_priors(*zip(*texts, strict=True), forward, backward))
             known = dict(zip(texts, _links(forward, backward), strict=True))
             made = replace(self, text=bitext.text, priors=folder / PRIORS_FILE, known=known)
             write_saved(folder, made)
@@ -136,8 +133,7 @@ class Eflomal:
         return cls(text, priors)
 
     def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
-        sources, targets = lines_of(pairs)
-        texts = list(zip(sources, targets, strict=True))
+        texts = texts_of(pairs)
         new = list(dict.fromkeys(text for text in texts if text not in self.known))
         links = dict(zip(new, _links(*_run(new, self.priors)), strict=True)) if new else {}
         return [self.known.get(text) or links[text] for text in texts]
@@ -192,7 +188,7 @@ class SystranAlign:
         package = library(SYSTRAN, "systran-align")
         with new_folder(how) as folder, quiet(SYSTRAN):
             file = folder / "bitext"
-            lines = (f"{source} ||| {target}\n" for source, target in zip(*lines_of(bitext.pairs), strict=True))
+            lines = (f"{source} ||| {target}\n" for source, target in texts_of(bitext.pairs))
             file.write_text("".join(lines), encoding="utf-8")
             package.generate_alignment_probabilities(
                 str(file),
