@@ -47,7 +47,7 @@ from synmt.options import Preset, check_settings, option_names, setting
 from synmt.streams import BadInput, WrongUsage
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.config import TrainingConfig, training_options
-from synmt.training.presets import configs, resolve
+from synmt.training.presets import configs
 
 if TYPE_CHECKING:
     from synmt.alignment.corpus import Opened
@@ -227,7 +227,7 @@ def fitting_config(
     have them."""
     try:
         encoders = encoders_of(settings)
-        network, training = configs(resolve(PRESETS[settings.get("preset") or "small"], [], settings))
+        network, training = configs({**PRESETS[settings.get("preset") or "small"].settings, **settings})
         for side in encoders:
             side.check_network(network)
     except ValueError as error:

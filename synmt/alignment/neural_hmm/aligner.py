@@ -44,7 +44,7 @@ from synmt.options import Preset, check_settings, rate, setting
 from synmt.streams import WrongUsage
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.config import TrainingConfig, training_options
-from synmt.training.presets import configs, resolve
+from synmt.training.presets import configs
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class NeuralHmmConfig:
 def fitting_config(settings: Mapping[str, Any]) -> tuple[TransformerConfig, TrainingConfig]:
     """Return the configs of the network and of training. Raises WrongUsage for settings out of bounds."""
     try:
-        return configs(resolve(SMALL, [], {"heads": 1, **settings}))
+        return configs({**SMALL.settings, "heads": 1, **settings})
     except ValueError as error:
         raise WrongUsage(str(error)) from None
 

@@ -40,7 +40,7 @@ from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, check_settings, option_names
 from synmt.streams import WrongUsage
 from synmt.training.config import TrainingConfig, training_options
-from synmt.training.presets import configs, resolve
+from synmt.training.presets import configs
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -211,7 +211,7 @@ def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFi
         encoders = encoders_of(settings)
         if ties_subwords(idea) and not all(side.reads_subwords for side in encoders):
             raise ValueError("this method needs encoders that read only subwords")
-        network, training = configs(resolve(PRESETS[settings.get("preset") or "small"], [], settings))
+        network, training = configs({**PRESETS[settings.get("preset") or "small"].settings, **settings})
         network = idea.network(network)
         for side in encoders:
             side.check_network(network)
