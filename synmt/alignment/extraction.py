@@ -107,20 +107,17 @@ def extract(
     scores = np.minimum(word_scores(given, len(source), len(target), how.heuristic), np.float32(1))
     last = len(source) - 1, len(target) - 1
     drop_last = how.end_punctuation and is_punctuation(source[-1])
-    if drop_last:
-        given = _without_source_word(given, last[0])
     if how.heuristic == "harmonic" or how.heuristic == "mean":
         if isinstance(given, DirectedLinks):
             raise ValueError("only links with weights have a mean")
         usual = given.threshold if how.heuristic == "harmonic" else MEAN_THRESHOLD
-        threshold = usual if how.threshold is None else how.threshold
+        reached = scores >= (usual if how.threshold is None else how.threshold)
         if drop_last:
-            reached = word_scores(given, len(source), len(target), how.heuristic) >= threshold
-        else:
-            reached = scores >= threshold
+            reached[last[0]] = False
         links = set(zip(*(axis.tolist() for axis in reached.nonzero()), strict=True))
     else:
-        links = symmetrize(*directions(given, how.threshold or 0.0), how.heuristic)
+        considered = _without_source_word(given, last[0]) if drop_last else given
+        links = symmetrize(*directions(considered, how.threshold or 0.0), how.heuristic)
     if drop_last and is_punctuation(target[-1]):
         links.add(last)
     return ExtractedLinks({}, scores).with_links(links)

@@ -73,11 +73,14 @@ def test_words_are_linked_if_any_of_their_subwords_are(found: SoftLinks, thresho
     assert set(extract(found, source, target, Extraction(threshold=threshold)).links) == expected
 
 
-@given(soft_links(), st.sampled_from(HEURISTICS), st.booleans())
-def test_links_stay_inside_with_scores_from_0_to_1(found: SoftLinks, heuristic: Heuristic, marks: bool) -> None:
+@given(soft_links(), st.sampled_from(HEURISTICS), st.sampled_from([None, 0.0]), st.booleans())
+def test_links_stay_inside_with_scores_from_0_to_1(
+    found: SoftLinks, heuristic: Heuristic, threshold: float | None, marks: bool
+) -> None:
     source, target = ["."] * (found.source_words[-1] + 1), ["."] * (found.target_words[-1] + 1)
-    extracted = extract(found, source, target, Extraction(heuristic, end_punctuation=marks))
+    extracted = extract(found, source, target, Extraction(heuristic, threshold, end_punctuation=marks))
     assert all(u < len(source) and v < len(target) for u, v in extracted.links)
+    assert not marks or {v for u, v in extracted.links if u == len(source) - 1} == {len(target) - 1}
     assert all(0 <= score <= 1 for score in [*extracted.links.values(), extracted.confidence])
 
 
