@@ -177,23 +177,27 @@ def confidence_intervals(
     resamples: int = 10_000,
     seed: int = 12345,
 ) -> list[list[tuple[float, float]]]:
-    """Return the 95% confidence intervals for [systems][metrics] by bootstrap resampling (Koehn 2004, section 3).
-
-    statistics: of the sentences, [systems][metrics] of [n, k].
-    """
-    sums = iter(
-        weighted_sums(draws(len(statistics[0][0]), resamples, seed), [part for row in statistics for part in row])
-    )
-    return [
-        [tuple(np.percentile(metric.scores(next(sums)), [2.5, 97.5]).tolist()) for metric in metrics]
-        for _ in statistics
-    ]
+    """Return the 95% confidence interval of each of `bootstrap_scores` (Koehn 2004, section 3)."""
+    resampled = bootstrap_scores(metrics, statistics, resamples, seed)
+    return [[tuple(np.percentile(scores, [2.5, 97.5]).tolist()) for scores in row] for row in resampled]
 
 
 def sentence_statistics(given: Input) -> list[list[Statistics]]:
     """Return the statistics of all sentences, [systems][metrics] of [n, k]. Raises ValueError if there are none."""
     windows = [statistics for _, statistics in stream_statistics(given.metrics, given.rows)]
     return [[np.concatenate(parts) for parts in zip(*rows, strict=True)] for rows in zip(*windows, strict=True)]
+
+
+def bootstrap_scores(
+    metrics: Sequence[Metric[Any]], statistics: Sequence[Sequence[Statistics]], resamples: int, seed: int
+) -> list[list[Floats]]:
+    """Return the scores on resamples of n sentences, drawn with replacement, [systems][metrics] of [resamples].
+
+    statistics: of the sentences, [systems][metrics] of [n, k]. With the same seed, sacreBLEU draws the same resamples.
+    """
+    weights = draws(len(statistics[0][0]), resamples, seed)
+    sums = iter(weighted_sums(weights, [part for row in statistics for part in row]))
+    return [[metric.scores(next(sums)) for metric in metrics] for _ in statistics]
 
 
 def bootstrap_differences(
@@ -203,14 +207,8 @@ def bootstrap_differences(
     resamples: int,
     seed: int,
 ) -> Iterator[Floats]:
-    """Yield the differences of each pair over resamples of n sentences, drawn with replacement, [resamples].
-
-    With the same seed, sacreBLEU draws the same resamples.
-    """
-    sentences = len(statistics[0][0])
-    sums = weighted_sums(draws(sentences, resamples, seed), [part for row in statistics for part in row])
-    places = range(0, len(sums), len(metrics))
-    scores = [[metric.scores(sums[start + place]) for place, metric in enumerate(metrics)] for start in places]
+    """Yield the differences of each pair over resamples of n sentences, [resamples]."""
+    scores = bootstrap_scores(metrics, statistics, resamples, seed)
     for pair in pairs:
         yield scores[pair.system][pair.metric] - scores[pair.other][pair.metric]
 
@@ -293,12 +291,11 @@ def trained(
 
     Systems with the same number of sentences share their resamples.
     """
-    sums = weighted_sums(draws(len(statistics[0][0]), resamples, seed), [part for row in statistics for part in row])
-    count = len(metrics)
+    resampled = bootstrap_scores(metrics, statistics, resamples, seed)
     return [
         Trained(
             np.array([metric.score(row[place].sum(axis=0)).score for row in statistics]),
-            np.array([metric.scores(part) for part in sums[place::count]]),
+            np.array([row[place] for row in resampled]),
         )
         for place, metric in enumerate(metrics)
     ]
