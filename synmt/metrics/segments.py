@@ -17,27 +17,36 @@ from synmt.metrics.reading import Input
 from synmt.streams import BadInput, Line, counted
 
 DECIMALS = 4  # most such metrics range from about 0 to 1
+Parts = tuple[float, float]  # of a sentence, for the two sums of a Ratio
 
 
 @dataclass
-class Mean:
-    """The mean of sentence scores. name: as tables show it. Statistics: the score of the sentence, and 1."""
+class Ratio:
+    """A metric whose score is the ratio of two sums over sentences, times `scale`. Statistics: the parts of both sums,
+    computed elsewhere."""
 
+    name: str
+    signature: str
+    scale: float
     higher_is_better: bool
-    name: str = "mean"
-    compares: Compared = "translations"  # the other program has read them
+    decimals: int = 2
+    compares: Compared = "translations"
 
-    def statistics(self, hypotheses: Sequence[float], references: Sequence[Sequence[float]]) -> Statistics:
-        return np.array([(number, 1.0) for number in hypotheses])
+    def statistics(self, hypotheses: Sequence[Parts], references: Sequence[Sequence[Parts]]) -> Statistics:
+        return np.array(hypotheses)
 
     def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
-        total, count = totals.astype(np.float64).T
-        found: npt.NDArray[np.float64] = total / count
-        return found
+        sums = totals.astype(np.float64)
+        return self.scale * sums[:, 0] / np.maximum(1, sums[:, 1])
 
     def score(self, totals: Statistics) -> Score:
-        signature = f"from:segments|better:{'higher' if self.higher_is_better else 'lower'}|synmt:{__version__}"
-        return Score(self.name, float(self.scores(totals[None])[0]), signature, decimals=DECIMALS)
+        return Score(self.name, float(self.scores(totals[None])[0]), self.signature, decimals=self.decimals)
+
+
+def mean(higher_is_better: bool, name: str = "mean") -> Ratio:
+    """Return the mean of sentence scores, as a metric. name: as tables show it."""
+    signature = f"from:segments|better:{'higher' if higher_is_better else 'lower'}|synmt:{__version__}"
+    return Ratio(name, signature, 1.0, higher_is_better, DECIMALS)
 
 
 def read_segments(lines: Iterable[Line], higher_is_better: bool) -> Input:
@@ -46,19 +55,17 @@ def read_segments(lines: Iterable[Line], higher_is_better: bool) -> Input:
     Raises BadInput for a header that does not name two systems or more, each once, and while rows are read.
     """
     systems, rows = _table(lines, 2)
-    return Input(systems, [Mean(higher_is_better)], (Row(numbers, []) for numbers in rows), [""] * len(systems))
+    return Input(systems, [mean(higher_is_better)], (Row(row, []) for row in rows), [""] * len(systems))
 
 
 def read_columns(lines: Iterable[Line]) -> dict[str, Statistics]:
     """Return the statistics of each system of a table, [n, 2]. Raises BadInput."""
     systems, rows = _table(lines, 1)
-    numbers = np.array(list(rows), dtype=np.float64).reshape(-1, len(systems))
-    return {
-        system: np.stack([column, np.ones(len(column))], 1) for system, column in zip(systems, numbers.T, strict=True)
-    }
+    numbers = np.array(list(rows)).reshape(-1, len(systems), 2)
+    return {system: numbers[:, place] for place, system in enumerate(systems)}
 
 
-def _table(lines: Iterable[Line], least: int) -> tuple[list[str], Iterator[list[float]]]:
+def _table(lines: Iterable[Line], least: int) -> tuple[list[str], Iterator[list[Parts]]]:
     """Return the names and the rows of a table of at least so many columns. Raises BadInput."""
     rest = iter(lines)
     header = next(rest, None)
@@ -70,18 +77,13 @@ def _table(lines: Iterable[Line], least: int) -> tuple[list[str], Iterator[list[
     return systems, _rows(rest, len(systems))
 
 
-def _rows(lines: Iterable[Line], systems: int) -> Iterator[list[float]]:
+def _rows(lines: Iterable[Line], systems: int) -> Iterator[list[Parts]]:
     for line in lines:
+        cells = line.text.split("\t")
+        if len(cells) != systems:
+            raise line.error(f"{counted(len(cells), 'column')}, but the header has {systems}")
         with line.naming():
-            numbers = _numbers(line.text, systems)
-        yield numbers
-
-
-def _numbers(text: str, systems: int) -> list[float]:
-    cells = text.split("\t")
-    if len(cells) != systems:
-        raise ValueError(f"{counted(len(cells), 'column')}, but the header has {systems}")
-    numbers = list(map(float, cells))
-    if not all(map(math.isfinite, numbers)):
-        raise ValueError(f"a score is not finite: {text!r:.60}")
-    return numbers
+            numbers = list(map(float, cells))
+        if not all(map(math.isfinite, numbers)):
+            raise line.error(f"a score is not finite: {line.text!r:.60}")
+        yield [(number, 1.0) for number in numbers]

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from synmt.inspection.curves import read_curves
-from synmt.metrics.config import Compared, MetricConfig, SignificanceConfig
+from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.metrics.metric import Metric, Score, Statistics
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.report import Fields, Part, Table, in_form, latex_text, printable, tabular
-from synmt.metrics.segments import Mean, read_columns
+from synmt.metrics.segments import Ratio, mean, read_columns
 from synmt.metrics.significance import RESAMPLES, ROUNDING, SEED, Trained, holm, p_value, sentence_statistics, trained
 from synmt.runs.file import Options, Pair, Segments
 from synmt.runs.tasks import Made
@@ -139,7 +138,7 @@ class Measured:
         to read the losses on dev."""
         found: dict[str, list[list[Statistics]]] = {}
         losses: dict[str, list[float]] = {}
-        others = [Mean(each.higher_is_better, name) for name, each in segments.items()]
+        others = [mean(each.higher_is_better, name) for name, each in segments.items()]
         scores = [read_scores(each, outputs) for each in segments.values()]
         for each in outputs:
             files = Files((str(each.path),), (str(each.reference),))
@@ -165,28 +164,6 @@ class Measured:
         """Yield the statistics of each output."""
         left = {system: iter(seeds) for system, seeds in self.statistics.items()}
         return (next(left[each.system]) for each in self.outputs)
-
-
-@dataclass
-class Ratio:
-    """A metric whose score is the ratio of two sums, times `scale`. The run computes its statistics."""
-
-    name: str
-    signature: str
-    scale: float
-    higher_is_better: bool
-    decimals: int = 2
-    compares: Compared = "translations"
-
-    def statistics(self, hypotheses: Sequence[Any], references: Sequence[Sequence[Any]]) -> Statistics:
-        raise NotImplementedError
-
-    def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
-        sums = totals.astype(np.float64)
-        return self.scale * sums[:, 0] / np.maximum(1, sums[:, 1])
-
-    def score(self, totals: Statistics) -> Score:
-        return Score(self.name, float(self.scores(totals[None])[0]), self.signature, decimals=self.decimals)
 
 
 COSTS = Ratio("nats", "per word of the references", -1.0, higher_is_better=False, decimals=3)
@@ -223,6 +200,7 @@ def read_scores(segments: Segments, outputs: Sequence[Output]) -> dict[Output, S
     if len(found) < len(columns):
         raise BadInput("has two columns of the same file", str(table))
     sentences = sum(1 for _ in read_lines([str(outputs[0].reference)]))
+    scores = {}
     for each in outputs:
         name = "/".join(each.path.parts[-2:])
         if name not in found:
@@ -232,7 +210,8 @@ def read_scores(segments: Segments, outputs: Sequence[Output]) -> dict[Output, S
             raise BadInput(f"has {rows} of scores, but {each.test} has {counted(sentences, 'line')}", str(table))
         if each.path.exists() and each.path.stat().st_mtime_ns > table.stat().st_mtime_ns:
             raise BadInput(f"is older than {name}: score this translation again, or touch the table", str(table))
-    return {each: found["/".join(each.path.parts[-2:])] for each in outputs}
+        scores[each] = found[name]
+    return scores
 
 
 def read_costs(path: Path) -> Statistics:
