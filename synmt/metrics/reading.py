@@ -109,23 +109,28 @@ def open_rows(
 
     Raises as `open_input`.
     """
-    has_links = compared in BASED
     if compared != "translations" and len(files.references) > 1:
         raise WrongUsage(f"{name} takes one reference")
     if compared != "translations" and buckets and files.source is None:
         raise WrongUsage(f"lengths for {name} need a source")
-    if files.target is not None and (files.source is None or not has_links):
+    if files.target is not None and (files.source is None or compared not in BASED):
         raise WrongUsage("a target needs links and a source")
+    systems, references = len(files.hypotheses), len(files.references)
+    notes = [""] * systems
     lines: Iterable[Sequence[Line]]
+    readers: list[Reader]
     if compared == "records":
         lines, readers = read_records(files)
-        notes = [""] * len(files.hypotheses)
-    elif has_links:
-        lines = list(side_by_side(files.paths(), files.lines()))
-        readers, notes = _link_readers(compared, lines, len(files.hypotheses), config)
+    elif compared == "trees":
+        lines, readers = read_trees(files), [read_parse] * (systems + references)
+    elif compared == "translations":
+        lines, readers = side_by_side(files.paths(), _translations(files, name)), [str] * (systems + references)
+        if config.detokenize:
+            readers[:systems] = [_detokenizer(config.detokenize)] * systems
+            notes = [f"detok:moses-{config.detokenize}"] * systems
     else:
-        lines = read_trees(files) if compared == "trees" else side_by_side(files.paths(), _translations(files, name))
-        readers, notes = _readers(compared, files, config)
+        lines = list(side_by_side(files.paths(), files.lines()))
+        readers, notes = _link_readers(compared, lines, systems, config)
     return (_row(line, readers, files, buckets) for line in lines), notes
 
 
@@ -155,16 +160,6 @@ def read_records(files: Files) -> tuple[Iterator[tuple[Line, ...]], list[Reader]
     readers: list[Reader] = [reader(kind, partial=number < systems) for number, (kind, _) in enumerate(parses)]
     sentences = [iter(each) for _, each in parses]
     return side_by_side(files.paths(), [*sentences, *lines[len(parses) :]], "sentence"), readers
-
-
-def _readers(compared: Compared, files: Files, config: MetricConfig) -> tuple[list[Reader], list[str]]:
-    """Return a reader for each file of hypotheses and references, and a note for each system."""
-    systems, references = len(files.hypotheses), len(files.references)
-    read: Reader = read_parse if compared == "trees" else str
-    if compared == "translations" and config.detokenize:
-        detokenize = _detokenizer(config.detokenize)
-        return [detokenize] * systems + [read] * references, [f"detok:moses-{config.detokenize}"] * systems
-    return [read] * (systems + references), [""] * systems
 
 
 def _detokenizer(language: str) -> Reader:
