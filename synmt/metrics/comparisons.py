@@ -118,18 +118,11 @@ def read_settings(lines: Iterable[Line]) -> tuple[list[str], list[list[float]]]:
 def findings_as_text(findings: Findings, level: float) -> Iterator[Part]:
     """Yield one row per system with score, difference and p for each metric, then an explanation. Marks p below
     `level`."""
-    header = ["system"]
-    for comparison in findings.comparisons[0]:
-        header += [comparison.score.name, "Δ", "p  "]
-    rows = []
-    for row in findings.comparisons:
-        cells = [row[0].system]
-        for comparison in row:
-            cells += [
-                f"{comparison.score.score:.{comparison.score.decimals}f}",
-                *_difference(comparison, level, findings.resamples),
-            ]
-        rows.append(cells)
+    header = ["system", *(cell for each in findings.comparisons[0] for cell in (each.score.name, "Δ", "p  "))]
+    rows = [
+        [row[0].system, *(cell for each in row for cell in _cells(each, level, findings.resamples))]
+        for row in findings.comparisons
+    ]
     yield Table([header, *rows])
     others = {comparison.against for row in findings.comparisons for comparison in row} - {None}
     yield f"+ better, - worse than {others.pop() if len(others) == 1 else 'the best'} with p < {level:g}"
@@ -138,12 +131,13 @@ def findings_as_text(findings: Findings, level: float) -> Iterator[Part]:
     yield from signatures([(row[0].system, [each.score for each in row]) for row in findings.comparisons])
 
 
-def _difference(comparison: Comparison, level: float, resamples: int) -> tuple[str, str]:
+def _cells(comparison: Comparison, level: float, resamples: int) -> tuple[str, str, str]:
+    score, digits = comparison.score.score, comparison.score.decimals
     if comparison.against is None:
-        return "", ""
+        return f"{score:.{digits}f}", "", ""
     p = f"{comparison.p:.4f}" if comparison.p else f"<{1 / resamples:.4f}"
     mark = {"better": "+", "worse": "-"}.get(verdict(comparison, level), " ")
-    return f"{comparison.difference:+.{comparison.score.decimals}f}", f"{p} {mark}"
+    return f"{score:.{digits}f}", f"{comparison.difference:+.{digits}f}", f"{p} {mark}"
 
 
 def verdict(comparison: Comparison, level: float) -> str:

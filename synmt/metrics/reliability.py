@@ -13,7 +13,6 @@ are confident and wrong.) A link is correct if it is a possible link of the refe
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +21,7 @@ from synmt import __version__
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.links import Scored
 from synmt.metrics.reading import Files, open_rows
-from synmt.metrics.report import Part, Table, in_form
+from synmt.metrics.report import Fields, Part, Table, in_form
 from synmt.streams import readable
 from synmt.text.links import Links
 
@@ -103,11 +102,7 @@ def report_reliability(files: Files, config: MetricConfig, form: str) -> Iterato
         (readable(name), note, Reliability.of((items[place], gold) for items, gold in kept))
         for place, (name, note) in enumerate(zip(files.hypotheses, notes, strict=True))
     ]
-    fields = (
-        _fields_of_bin(name, each, reliability if each is reliability.all else None)
-        for name, _, reliability in found
-        for each in (*reliability.bins, reliability.all)
-    )
+    fields = (row for name, _, reliability in found for row in _fields(name, reliability))
     return in_form(form, reliability_as_text(found), fields)
 
 
@@ -124,15 +119,17 @@ def _cells_of_bin(name: str, each: Bin) -> list[str]:
     return [name, str(each.links), f"{100 * each.mean:.2f}", f"{100 * each.right:.2f}"]
 
 
-def _fields_of_bin(name: str, each: Bin, of_all: Reliability | None) -> dict[str, Any]:
-    return {
-        "system": name,
-        "low": each.low,
-        "high": each.high,
-        "links": each.links,
-        "mean": 100 * each.mean,
-        "right": 100 * each.right,
-        "ece": 100 * of_all.error if of_all else None,
-        "temperature": of_all.temperature if of_all else None,
-        "tempered_ece": 100 * of_all.tempered if of_all else None,
-    }
+def _fields(name: str, reliability: Reliability) -> Iterator[Fields]:
+    for each in (*reliability.bins, reliability.all):
+        is_all = each is reliability.all
+        yield {
+            "system": name,
+            "low": each.low,
+            "high": each.high,
+            "links": each.links,
+            "mean": 100 * each.mean,
+            "right": 100 * each.right,
+            "ece": 100 * reliability.error if is_all else None,
+            "temperature": reliability.temperature if is_all else None,
+            "tempered_ece": 100 * reliability.tempered if is_all else None,
+        }
