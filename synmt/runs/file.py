@@ -81,10 +81,6 @@ class Tuned:
     option: str
     values: tuple[str | int | float, ...]
 
-    @property
-    def choices(self) -> list[Options]:
-        return [{self.option: value} for value in self.values]
-
 
 @dataclass(frozen=True)
 class RunFile:
@@ -119,10 +115,15 @@ class RunFile:
         """The metrics that score outputs against references."""
         return [name for name in self.metrics if name not in OF_RUNS]
 
+    @property
+    def choices(self) -> list[Options]:
+        """The option that is tuned on dev with each of its values; empty if no option is tuned."""
+        return [{self.tuned.option: value} for value in self.tuned.values] if self.tuned else []
+
     def translations(self) -> list[Options]:
         """Return the options of `synmt translate`, once for each value of the option that is tuned on dev."""
         shared = self.options.get("translate", {})
-        return [{**shared, **own} for own in (self.tuned.choices if self.tuned else [{}])]
+        return [{**shared, **own} for own in self.choices or [{}]]
 
     def parse_options(self, parser: str, language: str, others: Collection[str] = ()) -> Options:
         """Return the options of `synmt parse` for text in a language.
@@ -173,7 +174,7 @@ def with_options(run: RunFile) -> RunFile:
     tables = {name: checked(name, name, own) for name, own in run.options.items()}
     systems = {name: checked(command, f"{run.kind[:-1]} {name}", own) for name, own in run.systems.items()}
     sizes = {size: checked("train", f"sizes {size}", own) for size, own in run.sizes.items()}
-    for choice in run.tuned.choices if run.tuned else []:
+    for choice in run.choices:
         checked("translate", "translate", choice)
     if run.tuned and run.metrics[0] in OF_RUNS:
         raise ValueError(f"metrics: the first one chooses {run.tuned.option} on dev, which {run.metrics[0]} cannot")
@@ -285,12 +286,12 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
         raise ValueError(f"two tables would have the title {same[0]!r}")
     metrics = fields.get("metrics", list(METRICS_OF[kind]))
     _check_metrics(metrics, kind)
-    shared, tuned = dict(fields), None
-    shared["translate"], tuned = _tuned(fields.get("translate", {}))
+    translate, tuned = _tuned(fields.get("translate", {}))
+    shared = {**fields, "translate": translate}
     return RunFile(
-        _pair("train", data["train"], folder, kind) if "train" in data else None,
-        _pair("dev", data["dev"], folder, kind) if "dev" in data else None,
-        {name: _pair(name, files, folder, kind, is_test=True) for name, files in tests.items()},
+        _pair("train", data["train"], folder) if "train" in data else None,
+        _pair("dev", data["dev"], folder) if "dev" in data else None,
+        {name: _pair(name, files, folder, kind) for name, files in tests.items()},
         {name: _options(own) for name, own in fields[kind].items()},
         _numbers("seeds", fields.get("seeds", [1]), 0),
         _sizes(fields["sizes"], kind) if "sizes" in fields else {None: {}},
@@ -320,16 +321,15 @@ def _kind(fields: Mapping[str, Any]) -> str:
     return kinds[0]
 
 
-def _pair(name: str, files: Any, folder: Path, kind: str, is_test: bool = False) -> Pair:
-    """Return the files of a pair: for aligners also [pairs, links], and for projections also [target]."""
-    numbers = {"aligners": (2, 3), "projections": (1, 2)}.get(kind, (2,)) if is_test else (2,)
-    wanted = {
-        "aligners": "[source file, target file, file of links]", "projections": "[source file, target file]",
-    }  # fmt: skip
+def _pair(name: str, files: Any, folder: Path, kind: str = "") -> Pair:
+    """Return the files of a pair. kind: of the run if the pair is a test, which for aligners may also be
+    [pairs, links], and for projections [target]."""
+    numbers = {"aligners": (2, 3), "projections": (1, 2)}.get(kind, (2,))
     if not isinstance(files, list) or len(files) not in numbers or not all(isinstance(each, str) for each in files):
-        raise ValueError(f"{name} must be {wanted.get(kind if is_test else '', '[source file, target file]')}")
+        links = ", file of links" if kind == "aligners" else ""
+        raise ValueError(f"{name} must be [source file, target file{links}]")
     paths = [safe_path(folder / each) for each in files]
-    if is_test and kind == "aligners":
+    if kind == "aligners":
         return Pair(paths[0], paths[-2], paths[-1])
     return Pair(paths[0], paths[-1])
 

@@ -284,11 +284,12 @@ class Systems:
             self._cut(size)
         for training in self.plan.trainings:
             self._train(training)
-        options, choices = self.run.options.get("translate", {}), self.run.tuned.choices if self.run.tuned else []
+        options, choices = self.run.options.get("translate", {}), self.run.choices
         assert self.run.dev
         for training in self.plan.trainings:
             for own in choices:
-                path, what = translation_of_dev(self.place, training, own), f"dev with {_titled(training, own)}"
+                path = translation_of_dev(self.place, training, own)
+                what = f"dev with {named(training.system, training.seed, training.size, own)}"
                 self._translate(training, path, what, self.run.dev.source, partial(dict, {**options, **own}))
         for training in self.plan.trainings:
             of_dev = [translation_of_dev(self.place, each, own) for each in self._seeds(training) for own in choices]
@@ -437,25 +438,19 @@ class Systems:
         """Return for each size and system the value of the tuned option with the best mean score on dev over all seeds,
         by the run's first metric; the first value wins ties. Systems that lack a translation are left out."""
         found = {}
-        choices = self.run.tuned.choices if self.run.tuned else []
+        choices = self.run.choices
         for training in self.plan.trainings if choices else []:
             key, seeds = (training.size, training.system), self._seeds(training)
-            files = {
-                number: [translation_of_dev(self.place, each, own) for each in seeds]
-                for number, own in enumerate(choices)
-            }
-            if key not in found and all(each.exists() for own in files.values() for each in own):
-                found[key] = choices[max(files, key=lambda number: self._mean(files[number]))]
+            files = [[translation_of_dev(self.place, each, own) for each in seeds] for own in choices]
+            if key not in found and all(each.exists() for own in files for each in own):
+                means = list(map(self._mean, files))
+                found[key] = choices[means.index(max(means))]
         return found
 
     def _mean(self, files: Sequence[Path]) -> float:
         """Return the mean score of translations of dev."""
         assert self.run.dev
         return float(np.mean([score(self.run.metrics[0], each, self.run.dev.target) for each in files]))
-
-
-def _titled(training: Training, own: Options) -> str:
-    return named(training.system, training.seed, training.size, own)
 
 
 def form_of(path: Path, side: int = 0) -> Form:
