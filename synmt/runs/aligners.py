@@ -5,7 +5,7 @@ Aligners read lowercased words. Training pairs that share a sentence with a test
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
@@ -17,7 +17,7 @@ from synmt.api.given import RuntimeConfig
 from synmt.data.records import sentences_in
 from synmt.options import Scope, config_of
 from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile, check_together, keywords, used_of
-from synmt.runs.systems import add_parse, check_size, count_pairs, named
+from synmt.runs.systems import add_parse, check_sizes, named
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
 from synmt.streams import BadInput, counted
@@ -65,7 +65,7 @@ class Aligners:
     @classmethod
     def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Aligners":
         """Check everything that can be checked, and list the tasks. Raises BadInput."""
-        check_size(run, count_pairs(run.train) if run.train else 0)
+        check_sizes(run)
         lengths = {name: check_test(test) for name, test in run.tests.items()}
         return cls(place, run, jobs, rows_of(run), lengths)
 
@@ -248,10 +248,7 @@ def _check_of_aligner(own: Options, names: Iterable[str]) -> None:
 def _scope(method: str | None, options: Options, others: Sequence[str]) -> Scope:
     given = {"links-from": others} if others else {"fit": True, "method": method}
     scope = scope_of({**options, **given})
-    return Scope(
-        scope.chosen, scope.owners, scope.used, scope.lost, scope.circumstances, scope.bring,
-        {**scope.defaults, **given, "format": "jsonl"},
-    )  # fmt: skip
+    return replace(scope, defaults={**scope.defaults, **given, "format": "jsonl"})
 
 
 def _reads_trees(method: str, keywords: Options) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from synmt.alignment import DEFAULT
 from synmt.runs.aligners import Row, check_test, fit_in, rows_of, sets_of
 from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile
-from synmt.runs.systems import add_parse, check_size, count_pairs, form_of
+from synmt.runs.systems import add_cut, add_parse, check_sizes, form_of
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import TaskList, Workplace
 from synmt.streams import BadInput
@@ -32,7 +32,7 @@ class Projections:
         """Check everything that can be checked, and list the tasks. Raises BadInput."""
         if run.seeds != (1,):
             raise BadInput("seeds have no effect on projections")
-        check_size(run, count_pairs(run.train) if run.train else 0)
+        check_sizes(run)
         options = dict(run.options.get("align", {}))
         method = str(options.pop("method", DEFAULT))
         if lost := options.keys() & OF_ALIGNERS:
@@ -41,9 +41,6 @@ class Projections:
         lengths = {name: check_test(test) for name, test in run.tests.items()}
         if not any(map(_has_source, run.tests.values())):
             raise BadInput("no test has a source")
-        for name in run.systems:
-            if not _options(run, name).get("fit") and not any(_is_scored(run, name, test) for test in run.tests):
-                raise BadInput(f"projection {name}: no test has a source")
         return cls(place, run, jobs, aligner, lengths)
 
     def __post_init__(self) -> None:
@@ -53,7 +50,7 @@ class Projections:
         self._tests, self._gold = tests, {name: pair.target for name, pair in tests.items()}
         train = self._add_records("train", self.run.train) if self.run.train else None
         for size in self.run.sizes:
-            learned = [self._cut(size, train)] if train else []
+            learned = [add_cut(self.tasks, size, train, {})] if train else []
             self._add_joined(self._pairs(size, every=True), [*learned, *tests.values()])
             self._add_joined(self._pairs(size, every=False), [each for each in tests.values() if _has_source(each)])
             self._add_aligner(size)
@@ -118,15 +115,6 @@ class Projections:
         inputs = {"file": file, **({"tokenize": language} if form_of(file) == "text" else {})}
         return self.tasks.add_call(("reading", part), path, "records", inputs)
 
-    def _cut(self, size: int | None, pair: Pair) -> Pair:
-        if size is None:
-            return pair
-        made = []
-        for side, file in (("source", pair.source), ("target", pair.target)):
-            path, name = self._data("cut", str(size), side, file.name), f"{size} lines of train/{side}"
-            made.append(self.tasks.add_call(("cutting", name), path, "cut", {"lines": size, "file": file}))
-        return Pair(made[0], made[1])
-
     def _add_joined(self, path: Path, pairs: Sequence[Pair]) -> None:
         columns = [[each.source if _has_source(each) else "" for each in pairs], [each.target for each in pairs]]
         work = partial(self.place.write, path, "joined", {"columns": columns})
@@ -154,8 +142,7 @@ class Projections:
         self.tasks.add(("projecting", name), path, {**inputs, "links": links}, work, anew=True)
 
     def _add_test(self, size: int | None, name: str, test: str) -> None:
-        fit = _options(self.run, name).get("fit")
-        lengths = {each: self.lengths[each] for each, pair in self.run.tests.items() if fit or _has_source(pair)}
+        lengths = {each: self.lengths[each] for each in self.run.tests if _is_scored(self.run, name, each)}
         self.tasks.add_test(name, self._test_of(size, name, test), self._trees_of(size, name), lengths, test)
 
 

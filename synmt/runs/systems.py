@@ -165,8 +165,7 @@ def check_data(run: RunFile, plan: Plan) -> dict[str, int]:
     or are not text where they must be.
     """
     assert run.train and run.dev
-    pairs = count_pairs(run.train)
-    check_size(run, pairs)
+    check_sizes(run)
     count_pairs(run.dev)
     for pair in (run.train, run.dev):
         _check_source(pair.source, plan.needs[0])
@@ -180,10 +179,12 @@ def check_data(run: RunFile, plan: Plan) -> dict[str, int]:
     return lengths
 
 
-def check_size(run: RunFile, pairs: int) -> None:
-    """Raise BadInput if the run names a size above the number of training pairs."""
-    if run.train and (size := max(each or 0 for each in run.sizes)) > pairs:
-        raise BadInput(f"has {counted(pairs, 'line')}, fewer than a size of the run, {size}", str(run.train.source))
+def check_sizes(run: RunFile) -> None:
+    """Raise BadInput as `count_pairs`, and if the run names a size above the number of training pairs."""
+    if run.train:
+        pairs, size = count_pairs(run.train), max(each or 0 for each in run.sizes)
+        if size > pairs:
+            raise BadInput(f"has {counted(pairs, 'line')}, fewer than a size of the run, {size}", str(run.train.source))
 
 
 def count_pairs(pair: Pair) -> int:
@@ -248,13 +249,6 @@ def columns_of(place: Workplace) -> Path:
     return place.folder / "data" / "columns"
 
 
-def cut_of(place: Workplace, side: str, path: Path, size: int | None) -> Path:
-    """Return the file with the first `size` lines of the source or target; for all lines, the file itself."""
-    if size is None:
-        return path
-    return place.folder / "data" / "cut" / str(size) / side / without_compression(path.name)
-
-
 @dataclass
 class Systems:
     """The tasks of a run that compares systems. run: the run, with its data in the form that all systems read; jobs:
@@ -280,12 +274,12 @@ class Systems:
         read = self._parse_all()
         for test in self.run.tests:
             self._find_sets(test, read.get(f"tests/{test}/target"))
-        for size in self.run.sizes:
-            self._cut(size)
+        assert self.run.train and self.run.dev
+        bad = {name: value for name, value in self.run.options.get("train", {}).items() if name == "on-error"}
+        cuts = {size: add_cut(self.tasks, size, self.run.train, bad) for size in self.run.sizes}
         for training in self.plan.trainings:
-            self._train(training)
+            self._train(training, cuts[training.size], self.run.dev)
         options, choices = self.run.options.get("translate", {}), self.run.choices
-        assert self.run.dev
         for training in self.plan.trainings:
             for own in choices:
                 path = translation_of_dev(self.place, training, own)
@@ -367,23 +361,14 @@ class Systems:
                 found[name] = self.tasks.add_call(("finding", f"{name} in {test}"), path, "query", options, True)
         self.sets[test] = found
 
-    def _cut(self, size: int | None) -> None:
-        assert self.run.train
-        bad = {name: value for name, value in self.run.options.get("train", {}).items() if name == "on-error"}
-        for side, path in (("source", self.run.train.source), ("target", self.run.train.target)):
-            if size is not None:
-                made, options = cut_of(self.place, side, path, size), {"lines": size, "file": path, **bad}
-                self.tasks.add_call(("cutting", f"{size} lines of train/{side}"), made, "cut", options)
-
-    def _train(self, training: Training) -> None:
-        assert self.run.train and self.run.dev
+    def _train(self, training: Training, train: Pair, dev: Pair) -> None:
         place, model = self.place, model_of(self.place, training)
         inputs: Options = {
             **{name: value for name, value in training.options.items() if name != "jobs"},  # which change no model
-            "source": cut_of(place, "source", self.run.train.source, training.size),
-            "target": cut_of(place, "target", self.run.train.target, training.size),
-            "dev-source": self.run.dev.source,
-            "dev-target": self.run.dev.target,
+            "source": train.source,
+            "target": train.target,
+            "dev-source": dev.source,
+            "dev-target": dev.target,
             "seed": training.seed,
         }
 
@@ -465,6 +450,19 @@ def add_parse(tasks: TaskList, text: Path, path: Path, options: Options, jobs: i
     part = str(path.parent.relative_to(tasks.place.folder / "data" / "parsed"))
     work = partial(tasks.place.write, path, "parse", {**inputs, "jobs": jobs})
     return tasks.add(("parsing", part), path, inputs, work, anew=anew)
+
+
+def add_cut(tasks: TaskList, size: int | None, train: Pair, options: Options) -> Pair:
+    """Add the tasks that cut the first `size` training pairs, and return their files. options: of `calls.cut`."""
+    if size is None:
+        return train
+
+    def cut(side: str, file: Path) -> Path:
+        path = tasks.place.folder / "data" / "cut" / str(size) / side / without_compression(file.name)
+        what = f"{size} lines of train/{side}"
+        return tasks.add_call(("cutting", what), path, "cut", {"lines": size, "file": file, **options})
+
+    return Pair(cut("source", train.source), cut("target", train.target))
 
 
 def score(metric: str, translation: Path, reference: Path) -> float:
