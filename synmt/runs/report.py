@@ -29,7 +29,7 @@ from synmt.parsers.config import CITES
 from synmt.runs.calls import pairs_of_words
 from synmt.runs.file import Pair, RunFile
 from synmt.runs.systems import trees_of
-from synmt.runs.table import Measured, Output, Result, chosen_on_dev, legend, title_of
+from synmt.runs.table import Measured, Output, Result, by_test, chosen_on_dev, legend, title_of
 from synmt.runs.tasks import Made, Workplace
 from synmt.streams import read_lines
 from synmt.text.links import detect_base, read_links
@@ -78,12 +78,9 @@ def page(found: Found, file: Path) -> str:
         "sizes": [size or "all" for size in found.run.sizes],
         "tables": list(_tables(found, systems)),
         "curves": list(_curves(found, systems)),
-        "lengths": [{**_by_length(each, found.run), **_systems(each, systems)} for each in found.measured],
+        "lengths": [_by_length(each, found.run, systems) for each in found.measured],
         "costs": list(_costs(found, systems)),
-        "tests": [
-            {**_sentences(each, found, max(1, int(share * each.sentences))), **_systems(each, systems)}
-            for each in found.measured
-        ],
+        "tests": [_sentences(each, found, max(1, int(share * each.sentences)), systems) for each in found.measured],
         "notes": [*chosen_on_dev(first), *legend(first.system, len(first.scores), len(systems))],
         "signatures": list(dict.fromkeys(f"{each.metric}|{each.signature}" for each in found.results)),
         "citations": "\n".join(entries(_cites(found))),
@@ -109,11 +106,6 @@ def _cites(found: Found) -> Iterator[str]:
     yield from cited(METRICS, (name for name in found.run.metrics if name in METRICS))
 
 
-def _systems(measured: Measured, systems: Sequence[str]) -> dict[str, list[int]]:
-    """Return the numbers of the systems that have output for a test."""
-    return {"systems": list(map(systems.index, measured.statistics))}
-
-
 def _shown_metric(name: str, higher: bool, digits: int) -> dict[str, Any]:
     """Return a metric as the page shows it. higher: whether higher is better; digits: decimals of its scores."""
     return {"name": name, "higher": higher, "digits": digits}
@@ -125,8 +117,7 @@ def _rounded(value: float | None, digits: int = DIGITS) -> float | None:
 
 def _tables(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield a table for each size, test and challenge set. A cell holds the numbers for one system and metric."""
-    for key in dict.fromkeys((each.size, each.test) for each in found.results):
-        own = [each for each in found.results if (each.size, each.test) == key]
+    for own in by_test(found.results):
         metrics = {each.metric: each for each in own}
         rows = dict[str, dict[str, Any]]()
         for each in own:
@@ -215,7 +206,7 @@ def _peak(made: Iterable[Made]) -> int | None:
     return max((each.megabytes or 0 for each in made), default=0) or None
 
 
-def _by_length(measured: Measured, run: RunFile) -> dict[str, Any]:
+def _by_length(measured: Measured, run: RunFile, systems: Sequence[str]) -> dict[str, Any]:
     """Return scores by number of source words: [metrics][systems][buckets] of mean and standard deviation."""
     lengths = [len(each.tokens) for each in _sources(measured.outputs[0], run)]
     quantiles = np.quantile(lengths, np.arange(1, BUCKETS) / BUCKETS, method="inverted_cdf").astype(int).tolist()
@@ -244,6 +235,7 @@ def _by_length(measured: Measured, run: RunFile) -> dict[str, Any]:
             for number, metric in enumerate(measured.metrics)
         ],
         "metrics": shown,
+        "systems": list(map(systems.index, measured.statistics)),  # that have output for the test
     }
 
 
@@ -255,7 +247,7 @@ def _metrics(measured: Measured) -> Iterator[dict[str, Any]]:
         yield _shown_metric(score.name, metric.higher_is_better, score.decimals)
 
 
-def _sentences(measured: Measured, found: Found, most: int) -> dict[str, Any]:
+def _sentences(measured: Measured, found: Found, most: int, systems: Sequence[str]) -> dict[str, Any]:
     """Return at most `most` sentences of a test with all outputs and their scores: those on which the systems' mean
     scores over seeds differ most."""
     first, run = measured.outputs[0], found.run
@@ -285,6 +277,7 @@ def _sentences(measured: Measured, found: Found, most: int) -> dict[str, Any]:
             }
             for number in chosen
         ],
+        "systems": list(map(systems.index, measured.statistics)),  # that have output for the test
     }  # fmt: skip
 
 

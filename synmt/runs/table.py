@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from synmt.streams import BadInput, counted, note, read_lines
 Chosen = Mapping[tuple[int | None, str], Options]  # for each size and system, the option chosen on dev
 LEVEL = SignificanceConfig().level
 SMALLEST_P = 1e-4  # smaller values are printed as < 0.0001
+OfTest = TypeVar("OfTest", "Result", "Output")
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,10 @@ class Output:
     pair: Pair | None = None
 
 
-def by_test(outputs: Sequence[Output]) -> list[list[Output]]:
-    """Group the outputs by size and test."""
-    keys = dict.fromkeys((each.size, each.test) for each in outputs)
-    return [[each for each in outputs if (each.size, each.test) == key] for key in keys]
+def by_test(items: Sequence[OfTest]) -> list[list[OfTest]]:
+    """Group by size and test. The challenge sets of a test are tests of their own here."""
+    keys = dict.fromkeys((each.size, each.test) for each in items)
+    return [[each for each in items if (each.size, each.test) == key] for key in keys]
 
 
 def results(
@@ -155,15 +156,12 @@ class Measured:
         metric that counts how many of them occur in the translations."""
         numbers, words = read_set(part, self.sentences)
         found: dict[str, list[list[Statistics]]] = {}
-        for each, own in zip(self.outputs, self._in_order(), strict=True):
-            extra = [found_words(each.path, numbers, words)] if words else []
-            found.setdefault(each.system, []).append([*(of_metric[numbers] for of_metric in own), *extra])
+        for system, seeds in self.statistics.items():
+            outputs = [each for each in self.outputs if each.system == system]
+            for each, own in zip(outputs, seeds, strict=True):
+                extra = [found_words(each.path, numbers, words)] if words else []
+                found.setdefault(system, []).append([*(of_metric[numbers] for of_metric in own), *extra])
         return replace(self, metrics=[*self.metrics, *([FOUND] if words else [])], statistics=found, losses={})
-
-    def _in_order(self) -> Iterator[Sequence[Statistics]]:
-        """Yield the statistics of each output."""
-        left = {system: iter(seeds) for system, seeds in self.statistics.items()}
-        return (next(left[each.system]) for each in self.outputs)
 
 
 COSTS = Ratio("nats", "per word of the references", -1.0, higher_is_better=False, decimals=3)
@@ -278,7 +276,7 @@ def costs_of(made: Mapping[Output, Made | None]) -> Costs:
 
 def _parts(found: Sequence[Result], costs: Costs) -> Iterator[Part]:
     systems = len({each.system for each in found})
-    for own in _tables(found):
+    for own in by_test(found):
         metrics = list(dict.fromkeys(each.metric for each in own))
         yield title_of(own[0])
         of_dev = list(own[0].chosen)
@@ -295,12 +293,6 @@ def _parts(found: Sequence[Result], costs: Costs) -> Iterator[Part]:
     yield from chosen_on_dev(found[0])
     yield from legend(found[0].system, len(found[0].scores), systems)
     yield from dict.fromkeys(f"{each.metric}|{each.signature}" for each in found)
-
-
-def _tables(found: Sequence[Result]) -> Iterator[list[Result]]:
-    """Group the results by size, test and challenge set."""
-    for table in dict.fromkeys((each.size, each.test) for each in found):
-        yield [each for each in found if (each.size, each.test) == table]
 
 
 def legend(first: str, seeds: int, systems: int) -> Iterator[str]:
@@ -333,7 +325,7 @@ def _cells(result: Result, systems: int) -> list[str]:
 def _latex(found: Sequence[Result], costs: Costs) -> Iterator[str]:
     """Yield a table for each size, test and challenge set, with a caption and the rules of booktabs."""
     yield r"% \usepackage{booktabs}"
-    for own in _tables(found):
+    for own in by_test(found):
         systems, metrics = (list(dict.fromkeys(getattr(each, name) for each in own)) for name in ("system", "metric"))
         of_dev = list(own[0].chosen)
         scores = [cell for metric in metrics for cell in (latex_text(metric), "$p$")]

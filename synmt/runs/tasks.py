@@ -110,9 +110,11 @@ class TaskList:
         needs: Sequence[Path] = (),
         anew: bool = False,
     ) -> Path:
-        """Add a task, and return its path. It depends on the tasks that make its inputs or `needs`."""
+        """Add a task, and return its path. It depends on the tasks that make its inputs or `needs`, as far as the run
+        makes them."""
         given = {} if callable(inputs) else inputs
-        needed = self.makers([*(each for value in given.values() for each in paths_in(value)), *needs])
+        paths = [*(each for value in given.values() for each in paths_in(value)), *needs]
+        needed = tuple(dict.fromkeys(task for path in paths for task in self.all if task.path == path))
         self.all.append(Task(*name, path, needed, inputs if callable(inputs) else lambda: given, work, anew))
         return path
 
@@ -129,10 +131,6 @@ class TaskList:
         last = sum(lengths[each] for each in names[names.index(test) :])
         options = {"file": file, "lines": lengths[test], "last": last}
         self.add_call(("cutting", f"{test} with {title}"), path, "cut", options, anew=True)
-
-    def makers(self, paths: Sequence[Path]) -> tuple[Task, ...]:
-        """Return the tasks that make some of these paths; the run does not make the others."""
-        return tuple(dict.fromkeys(task for path in paths for task in self.all if task.path == path))
 
 
 def paths_in(value: object) -> list[Path]:
