@@ -168,17 +168,10 @@ def _fields(findings: Findings, level: float) -> Iterator[Fields]:
 
 
 def signs_as_text(tests: Sequence[SignTest]) -> Iterator[Part]:
-    rows = [
-        [
-            test.system,
-            str(test.wins),
-            str(test.ties),
-            str(test.losses),
-            f"{test.one_sided:.6f}",
-            f"{test.two_sided:.6f}",
-        ]
-        for test in tests
-    ]
+    rows = []
+    for test in tests:
+        counts, ps = (test.wins, test.ties, test.losses), (test.one_sided, test.two_sided)
+        rows.append([test.system, *map(str, counts), *(f"{p:.6f}" for p in ps)])
     yield Table([["system", "wins", "ties", "losses", "p one-sided", "p two-sided"], *rows])
     yield "wins: settings in which the system is better than the first one; ties are dropped (sign test)"
     yield "p: the probability of as many wins for the system with more (one-sided) or for either, if both were equal"

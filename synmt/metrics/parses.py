@@ -74,15 +74,12 @@ class Attachment:
             raise ValueError(f"the text differs from the reference: {' '.join(record.tokens)!r:.60}")
         spans: Sequence[object] = list(pairwise(accumulate(map(len, record.tokens), initial=0)))
         tops = ["root", *spans, UNKNOWN]  # UNATTACHED is -1, the index of the last
-        deprels = [deprel.split(":")[0] for deprel in record.deprels]
-        columns: dict[str, list[Sequence[object]]] = {
-            "UPOS": [spans, record.upos],
-            "UAS": [spans, [tops[head] for head in record.heads]],
-            "LAS": [spans, [tops[head] for head in record.heads], deprels],
-        }
-        if any(len(column) < len(spans) for column in columns[self.name]):
+        heads, deprels = [tops[head] for head in record.heads], [deprel.split(":")[0] for deprel in record.deprels]
+        of_metric: dict[str, list[Sequence[object]]] = {"UPOS": [record.upos], "UAS": [heads], "LAS": [heads, deprels]}
+        columns = of_metric[self.name]
+        if any(len(column) < len(spans) for column in columns):
             raise ValueError(f"record without {'upos' if self.name == 'UPOS' else 'heads and deprels'}")
-        return {claim for claim in zip(*columns[self.name], strict=True) if claim[1] != UNKNOWN}
+        return {claim for claim in zip(spans, *columns, strict=True) if claim[1] != UNKNOWN}
 
 
 upos, uas, las = (  # the MetricConfig does not matter

@@ -37,21 +37,18 @@ def score_files(
     """Return the scores of files in a form: text, tsv, json or latex.
 
     limits: limits of length buckets; by_sentence: score each sentence; intervals: add confidence intervals to corpus
-    scores.
+    scores. No two of them are combined.
 
     Raises BadInput, and ValueError for inputs that do not fit together.
     """
-    if by_sentence + intervals + bool(limits) > 1:
-        raise WrongUsage("scores by length, scores by sentence and intervals cannot be combined")
     if by_sentence:
         given = open_input(names, files, replace(config, effective_order=True))
         return report_sentences(score_sentences(given), form)
-    if intervals:
-        return report(with_intervals(open_input(names, files, config)), form)
-    if not limits:
-        return report(score_systems(open_input(names, files, config)), form)
-    buckets = LengthBuckets(limits)
-    return report_lengths(score_by_length(open_input(names, files, config, buckets), buckets), form)
+    if limits:
+        buckets = LengthBuckets(limits)
+        return report_lengths(score_by_length(open_input(names, files, config, buckets), buckets), form)
+    given = open_input(names, files, config)
+    return report(with_intervals(given) if intervals else score_systems(given), form)
 
 
 def score_systems(given: Input) -> SystemScores:
@@ -123,22 +120,14 @@ def lengths_as_text(buckets: Sequence[Bucket]) -> Iterator[Part]:
     """Yield one table per metric, with a row per system and a column per bucket, then the signatures."""
     everything = buckets[-1].scores
     for metric, score in enumerate(everything[0][1]):
-        yield Table(
-            [
-                [score.name, *(bucket.length for bucket in buckets)],
-                ["sentences", *(str(bucket.sentences) for bucket in buckets)],
-                *(
-                    [
-                        name,
-                        *(
-                            f"{bucket.scores[system][1][metric].score:.2f}" if bucket.scores else "-"
-                            for bucket in buckets
-                        ),
-                    ]
-                    for system, (name, _) in enumerate(everything)
-                ),
-            ]
-        )
+        rows = [
+            [score.name, *(bucket.length for bucket in buckets)],
+            ["sentences", *(str(bucket.sentences) for bucket in buckets)],
+        ]
+        for system, (name, _) in enumerate(everything):
+            of_buckets = (bucket.scores[system][1][metric].score if bucket.scores else None for bucket in buckets)
+            rows.append([name, *("-" if each is None else f"{each:.2f}" for each in of_buckets)])
+        yield Table(rows)
     yield from signatures(everything)
 
 
