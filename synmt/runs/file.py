@@ -216,7 +216,7 @@ def check_query(place: str, query: Options) -> None:
     """Raise ValueError for options that do not form a query, or that count a node missing from the query."""
     own = checked("query", place, {each: query[each] for each in query if each != "count"})
     try:
-        query_of(keywords_of(own, known_of("query"))).place(str(query.get("count", "")))
+        query_of(keywords("query", own)).place(str(query.get("count", "")))
     except ValueError as error:
         raise ValueError(f"{place}: {error}") from None
 
@@ -262,10 +262,10 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
             raise ValueError(f"{name} must be a {' or '.join(TYPES[each] for each in SECTIONS[name])}")
     kind = _kind(fields)
     data, tests = dict(fields.get("data", {})), fields.get("tests", {})
-    languages = data.pop("languages", ["en", "en"]) if kind != "systems" else ["en", "en"]
+    languages = ["en", "en"] if kind == "systems" else data.pop("languages", ["en", "en"])
     if kind == "systems" and data.keys() != {"train", "dev"}:
         raise ValueError("data needs train and dev, and nothing else")
-    if data.keys() - {"train", "dev"} or (kind != "systems" and "dev" in data):
+    if kind != "systems" and data.keys() - {"train"}:
         raise ValueError("data takes only train and languages")
     if not isinstance(languages, list) or len(languages) != 2 or not all(isinstance(each, str) for each in languages):
         raise ValueError("languages must be [source language, target language]")

@@ -256,8 +256,9 @@ def _sentences(measured: Measured, found: Found, most: int, systems: Sequence[st
     judge = next((names.index(name) for name in CLOSEST if name in names), 0)
     spread = np.ptp(np.nan_to_num(scores[judge]).mean(axis=1), axis=0)
     chosen = sorted(np.argsort(-spread, kind="stable")[:most].tolist())
-    of_system = {system: [each for each in measured.outputs if each.system == system] for system in measured.statistics}
-    texts = [[_outputs(each, found) for each in own] for own in of_system.values()]
+    texts = [
+        [_outputs(each, found) for each in measured.outputs if each.system == system] for system in measured.statistics
+    ]
     sources, references = _sides(first, run)
     shown = list(_metrics(measured))
     return {
