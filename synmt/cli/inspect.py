@@ -64,7 +64,7 @@ def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
     from synmt.model.folder import ModelFolder
 
     found = [open_strengths(ModelFolder.open(model, ModelConfig)) for model in models]
-    write(TABLES, (found,), lambda figure: draw_matrices(figure, *strengths_matrices(found)), form, look)
+    write(TABLES, (found,), lambda figure, found: draw_matrices(figure, *strengths_matrices(found)), form, look)
 
 
 @command.command()
@@ -115,8 +115,7 @@ def attention(
         text = read.record.text or " ".join(read.record.tokens)
         write_lines([attention_page(read, readable(f"{model}: {text}"), linked)])
     else:
-        shown = head_matrices(read, show, layer, head)
-        write(TABLES, shown, lambda figure: draw_matrices(figure, *shown), form, look)
+        write(TABLES, head_matrices(read, show, layer, head), draw_matrices, form, look)
 
 
 @command.command()
@@ -138,7 +137,7 @@ def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> 
 
         write_lines([alignment_page(*shown, " ".join(found[0].source))])
     else:
-        write(TABLES, shown, lambda figure: draw_matrices(figure, *shown), form, look)
+        write(TABLES, shown, draw_matrices, form, look)
 
 
 @command.command()
@@ -165,7 +164,7 @@ def curves(models: tuple[Path, ...], form: Any, **look: Any) -> None:
     from synmt.inspection.curves import as_json, draw_curves, read_curves
 
     runs = [read_curves(model) for model in models]
-    write({"json": as_json}, (runs,), lambda figure: draw_curves(figure, runs), form, look)
+    write({"json": as_json}, (runs,), draw_curves, form, look)
 
 
 def write(
@@ -175,13 +174,13 @@ def write(
     form: Any,
     look: "Mapping[str, Any]",
 ) -> None:
-    """Write a table of `shown`, or the picture that `draw` draws."""
+    """Write a table of `shown`, or the picture of it that `draw` draws."""
     if form in tables:
         return write_lines(tables[form](*shown))
     from synmt.inspection.matrix import picture
 
     if form != "svg" and sys.stdout is not None and sys.stdout.isatty():
         raise WrongUsage(f"will not print a {form.upper()} to the terminal: redirect it to a file with >")
-    data = picture(draw, form, config_of(PictureConfig, look))
+    data = picture(lambda figure: draw(figure, *shown), form, config_of(PictureConfig, look))
     with LineWriter() as output:
         output.write_bytes(data)
