@@ -2,7 +2,7 @@
 
 import click
 
-from synmt.cli.options import Segment, bpe, input_files, max_tokens, on_error
+from synmt.cli.options import Segment, bpe, input_files, on_error
 from synmt.cli.sections import SectionCommand
 from synmt.streams import BadLines, OnError, convert_files
 
@@ -24,7 +24,10 @@ Examples:
 @click.command(cls=SectionCommand, epilog=EPILOG)
 @input_files
 @bpe
-@max_tokens(5000, "Write {} for a tree with more nodes, and count it: size is quadratic.")
+@click.option(
+    "--max-tokens", type=click.IntRange(1, 10**6), default=5000, metavar="N",
+    help="Write {} for a tree with more nodes, and count it: size is quadratic.",
+)  # fmt: skip
 @on_error
 def command(files: tuple[str, ...], segment: Segment | None, max_tokens: int, on_error: OnError) -> None:
     """Write the attention masks of parse records.

@@ -1,6 +1,6 @@
 """Options that stream commands share."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
@@ -9,8 +9,6 @@ from synmt.cli.paths import Reads
 from synmt.cli.sections import in_section
 from synmt.streams import BadInput, WrongUsage
 from synmt.text.bpe import Bpe, Segment
-
-Command = Callable[..., None]
 
 input_files = click.argument(
     "files", nargs=-1, metavar="[FILE]...", type=Reads(), callback=lambda context, parameter, files: or_stdin(files)
@@ -61,7 +59,3 @@ def bad_input() -> Iterator[None]:
         raise
     except ValueError as error:
         raise BadInput(str(error)) from None
-
-
-def max_tokens(default: int, help_text: str) -> Callable[[Command], Command]:
-    return click.option("--max-tokens", type=click.IntRange(1, 10**6), default=default, metavar="N", help=help_text)

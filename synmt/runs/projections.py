@@ -47,7 +47,7 @@ class Projections:
         self.tasks = TaskList(self.place)
         self.sets = {test: sets_of(self.run) for test in self.run.tests}
         tests = {name: self._add_records(f"tests/{name}", pair) for name, pair in self.run.tests.items()}
-        self._tests, self._gold = tests, {name: pair.target for name, pair in tests.items()}
+        self._tests = tests
         train = self._add_records("train", self.run.train) if self.run.train else None
         for size in self.run.sizes:
             learned = [add_cut(self.tasks, size, train, {})] if train else []
@@ -72,7 +72,7 @@ class Projections:
                 name,
                 seed,
                 self._test_of(size, name, test),
-                self._gold[test],
+                self._tests[test].target,
                 self._trees_of(size, name),
                 pair=self._tests[test],
             )
