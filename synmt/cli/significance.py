@@ -75,15 +75,16 @@ def command(
     if not is_sign and not segments and not (references and len(systems) > 1):
         raise WrongUsage("give the files of two or more systems, and --references")
 
-    from synmt.metrics.comparisons import compare_files, compare_segments, compare_tables
-    from synmt.metrics.reading import Files
+    from synmt.metrics.comparisons import compare_systems, compare_tables
+    from synmt.metrics.reading import Files, open_input
+    from synmt.metrics.segments import read_segments
 
     with bad_input():
         if is_sign:
             lines = compare_tables(read_lines(or_stdin(systems)), form)
         elif segments:
-            lines = compare_segments(read_lines(or_stdin(systems)), not lower_is_better, config, form)
+            lines = compare_systems(read_segments(read_lines(or_stdin(systems)), not lower_is_better), config, form)
         else:
-            files = Files(systems, references)
-            lines = compare_files(metrics, files, config_of(MetricConfig, settings), config, form)
+            given = open_input(metrics, Files(systems, references), config_of(MetricConfig, settings))
+            lines = compare_systems(given, config, form)
     write_lines(lines)

@@ -12,9 +12,8 @@ from functools import cache
 
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig, SignificanceConfig
-from synmt.metrics.reading import Files, Input, open_input
+from synmt.metrics.reading import Input
 from synmt.metrics.report import Fields, Part, Table, in_form, signatures
-from synmt.metrics.segments import read_segments
 from synmt.metrics.significance import TESTS, Comparison, Findings, compare
 from synmt.streams import BadInput, Line, counted
 
@@ -187,24 +186,9 @@ def report_signs(tests: Sequence[SignTest], form: str) -> Iterator[str]:
     return in_form(form, signs_as_text(tests), map(asdict, tests))
 
 
-def compare_files(
-    names: Sequence[str], files: Files, metrics: MetricConfig, config: SignificanceConfig, form: str
-) -> Iterator[str]:
-    """Compare files by a test, and return the findings as text, tsv or json.
-
-    Raises BadInput, and ValueError as `open_input`.
-    """
-    return _compared(open_input(names, files, metrics), config, form)
-
-
-def compare_segments(
-    lines: Iterable[Line], higher_is_better: bool, config: SignificanceConfig, form: str
-) -> Iterator[str]:
-    """Compare the systems in a table of sentence scores, as `compare_files` does. Raises BadInput."""
-    return _compared(read_segments(lines, higher_is_better), config, form)
-
-
-def _compared(given: Input, config: SignificanceConfig, form: str) -> Iterator[str]:
+def compare_systems(given: Input, config: SignificanceConfig, form: str) -> Iterator[str]:
+    """Compare systems by a test, and return the findings as text, tsv or json. Raises BadInput, and ValueError if there
+    are no rows."""
     findings = compare(given, config.test, config.resamples, config.seed, config.against)
     return report_findings(findings, config.level, form)
 

@@ -172,13 +172,10 @@ def compare(given: Input, test: str, resamples: int, seed: int, against: Against
 
 
 def confidence_intervals(
-    metrics: Sequence[Metric[Any]],
-    statistics: Sequence[Sequence[Statistics]],
-    resamples: int = 10_000,
-    seed: int = 12345,
+    metrics: Sequence[Metric[Any]], statistics: Sequence[Sequence[Statistics]], resamples: int = 10_000
 ) -> list[list[tuple[float, float]]]:
     """Return the 95% confidence interval of each of `bootstrap_scores` (Koehn 2004, section 3)."""
-    resampled = bootstrap_scores(metrics, statistics, resamples, seed)
+    resampled = bootstrap_scores(metrics, statistics, resamples, SEED)
     return [[tuple(np.percentile(scores, [2.5, 97.5]).tolist()) for scores in row] for row in resampled]
 
 
