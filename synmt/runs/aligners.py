@@ -131,8 +131,10 @@ class Aligners:
         self._prepare(path, {**self._bitext(size), **({"letters": letters} if letters else {})})
 
     def _prepare(self, path: Path, options: Options) -> None:
-        title = f"{path.parent.name}/{path.name}"
-        self.tasks.add(("preparing", title), path, _flat(options), partial(self.place.write, path, "bitext", options))
+        tests = [each for files in options["tests"] for each in files]
+        inputs = {**options, "tests": tests, "languages": " ".join(options["languages"])}
+        work = partial(self.place.write, path, "bitext", options)
+        self.tasks.add(("preparing", f"{path.parent.name}/{path.name}"), path, inputs, work)
 
     def _add_trees(self, size: int | None) -> None:
         """Add the task that parses the bitext."""
@@ -300,9 +302,3 @@ def sets_of(run: RunFile) -> dict[str, Path]:
         if not isinstance(each, Path):
             raise BadInput(f"challenge {name}: a query needs translations; give a file of line numbers instead")
     return run.numbered_sets()
-
-
-def _flat(options: Options) -> Options:
-    """Return the options as inputs, with the files of all tests in one list."""
-    tests = [each for files in options["tests"] for each in files]
-    return {**options, "tests": tests, "languages": " ".join(options["languages"])}

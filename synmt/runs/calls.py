@@ -214,10 +214,9 @@ def cut(file: str, lines: int, last: int | None = None, on_error: OnError = "fai
     """
     texts = [line.text for line in read_lines([file], on_error)]
     begin = 0 if last is None else len(texts) - last
-    if len(texts) < max(lines, last or 0):
-        raise BadInput(
-            f"has {counted(len(texts), 'line')}, fewer than a size of the run, {max(lines, last or 0)}", file
-        )
+    least = max(lines, last or 0)
+    if len(texts) < least:
+        raise BadInput(f"has {counted(len(texts), 'line')}, fewer than a size of the run, {least}", file)
     for text in texts[begin : begin + lines]:
         fields = orjson.loads(text) if text.startswith('{"source":') else None
         print(write_links((i, j) for i, j, _ in fields["links"]) if fields else text)
