@@ -416,26 +416,24 @@ class Systems:
         return [each for each in self.plan.trainings if (each.size, each.system) == key]
 
     def _options(self, training: Training) -> Options:
-        chosen = self.chosen().get((training.size, training.system), {})
-        return {**self.run.options.get("translate", {}), **chosen}
+        return {**self.run.options.get("translate", {}), **self._chosen(training)}
 
     def chosen(self) -> Chosen:
-        """Return for each size and system the value of the tuned option with the best mean score on dev over all seeds,
-        by the run's first metric; the first value wins ties. Systems that lack a translation are left out."""
-        found = {}
-        choices = self.run.choices
-        for training in self.plan.trainings if choices else []:
-            key, seeds = (training.size, training.system), self._seeds(training)
-            files = [[translation_of_dev(self.place, each, own) for each in seeds] for own in choices]
-            if key not in found and all(each.exists() for own in files for each in own):
-                means = list(map(self._mean, files))
-                found[key] = choices[means.index(max(means))]
-        return found
+        """Return for each size and system the value of the tuned option."""
+        first_seed = [each for each in self.plan.trainings if each.seed == self.run.seeds[0]]
+        return {(each.size, each.system): self._chosen(each) for each in first_seed}
 
-    def _mean(self, files: Sequence[Path]) -> float:
-        """Return the mean score of translations of dev."""
+    def _chosen(self, training: Training) -> Options:
+        """Return the value of the tuned option with the best mean score on dev over all seeds of a system, by the run's
+        first metric; the first value wins ties. Empty if no option is tuned, or before all translations of dev."""
         assert self.run.dev
-        return float(np.mean([score(self.run.metrics[0], each, self.run.dev.target) for each in files]))
+        choices, seeds = self.run.choices, self._seeds(training)
+        files = [[translation_of_dev(self.place, each, own) for each in seeds] for own in choices]
+        if not choices or not all(each.exists() for own in files for each in own):
+            return {}
+        metric, reference = self.run.metrics[0], self.run.dev.target
+        means = [np.mean([score(metric, each, reference) for each in own]) for own in files]
+        return choices[means.index(max(means))]
 
 
 def form_of(path: Path, side: int = 0) -> Form:
