@@ -16,7 +16,7 @@ from synmt.alignment.config import AlignConfig
 from synmt.api.given import RuntimeConfig
 from synmt.data.records import sentences_in
 from synmt.options import Scope, config_of
-from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile, check_together, keywords, used_of
+from synmt.runs.file import LEARNED, OF_ALIGNERS, Options, Pair, RunFile, check_together, keywords, used_of
 from synmt.runs.systems import add_parse, check_sizes, named
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
@@ -165,10 +165,10 @@ class Aligners:
         languages = dict(zip(("source-language", "target-language"), self.run.languages, strict=True))
         inputs = {**inputs, "method": row.method, **languages, **({"seed": seed} if row.has_seed else {})}
         inputs |= ({"guide": found[row.guide]} if row.guide else {}) | ({} if row.has_weights else {"certain": True})
-        models = {"models": self._model_of(size, row.models, seed)} if row.models in self.rows else {}
+        models = self._model_of(size, row.models, seed) if row.models in self.rows else found.get(row.models)
         out = self._model_of(size, name, seed)
 
-        work = partial(fit_in, self.place, out, path, inputs, row, models)
+        work = partial(fit_in, self.place, out, path, inputs, row, {"models": models} if models else {})
         of = {**inputs, **({"models": found[row.models]} if row.models else {})}
         self.tasks.add(("aligning", named(name, seed, size)), path, of, work)
 
@@ -182,7 +182,7 @@ class Aligners:
 
 def fit_in(place: Workplace, out: Path, links: Path, inputs: Options, row: Row, models: Options) -> Cost:
     """Fit an aligner in the folder `out`, and write the links of its pairs. An unfinished fit is resumed if possible,
-    and otherwise done again. models: of another aligner of the run, which the inputs do not name."""
+    and otherwise done again. models: the option for models to reuse, which are not among the inputs."""
     if not row.resumes:
         rmtree(out, ignore_errors=True)
     place.make(out, lambda: inputs, Cost)  # the aligner itself fills the folder, and can resume from it
@@ -216,7 +216,7 @@ def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> Row:
     method = None if others else str(own.get("method", name))
     if method is not None and method not in ALIGNERS:
         raise ValueError(f"no method has this name; give its method, one of {', '.join(ALIGNERS)}")
-    learned = {each: own[each] for each in ("guide", "models") if each in own}
+    learned = {each: own[each] for each in LEARNED if each in own}
     scope = _scope(method, {**shared, **options, **learned}, others)
     options, _ = used_of("align", options, shared, scope, learned)
     check_together("align", "align", {**options, **learned}, scope)
@@ -242,7 +242,7 @@ def _check_of_aligner(own: Options, names: Iterable[str]) -> None:
     letters = own.get("letters")
     if letters is not None and (type(letters) is not int or letters < 1):
         raise ValueError(f"letters cannot be {letters!r}; it must be a whole number from 1")
-    for each in ("guide", "models"):
+    for each in LEARNED:
         if each in own and own[each] not in names and not Path(str(own[each])).exists():
             raise ValueError(f"{each}: {own[each]} is neither an aligner of the run nor a file")
 

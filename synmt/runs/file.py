@@ -42,7 +42,8 @@ SECTIONS: Mapping[str, tuple[type, ...]] = {
     "seeds": (list,), "sizes": (list, dict), "metrics": (list,), **dict.fromkeys(TABLES, (dict,)),
 }  # fmt: skip
 # Options of an aligner in a run: other aligners that it uses, its method, and the length to which words are truncated.
-OF_ALIGNERS = ("guide", "models", "links-from", "method", "letters")
+LEARNED = ("guide", "models")  # what an aligner learns from: another aligner of the run, or a file or folder
+OF_ALIGNERS = (*LEARNED, "links-from", "method", "letters")
 COMMANDS = {  # tables of options that all systems share
     "systems": ("train", "parse", "translate"), "aligners": ("parse", "align"),
     "projections": ("parse", "align", "project"),
@@ -152,7 +153,7 @@ class RunFile:
             *self.numbered_sets().values(),
             *(path for each in self.segments.values() for path in each.tables.values()),
             *(value for each in options for value in each.values() if isinstance(value, Path)),
-            *(path for each in options if "guide" in each and (path := Path(each["guide"])).exists()),
+            *(path for each in options for name in LEARNED if name in each and (path := Path(each[name])).exists()),
         ]
 
 

@@ -252,7 +252,8 @@ def columns_of(place: Workplace) -> Path:
 @dataclass
 class Systems:
     """The tasks of a run that compares systems. run: the run, with its data in the form that all systems read; jobs:
-    number of parsing processes; lengths: sentences per test; sets: for each test, the files of its challenge sets."""
+    number of parsing processes; lengths: sentences per test; dev_reference: the targets of dev as text; sets: for each
+    test, the files of its challenge sets."""
 
     place: Workplace
     plan: Plan
@@ -260,6 +261,7 @@ class Systems:
     jobs: int
     lengths: Mapping[str, int] = field(default_factory=dict)
     tasks: TaskList = field(init=False)
+    dev_reference: Path = field(init=False)
     sets: dict[str, dict[str, Path]] = field(default_factory=dict)
 
     @classmethod
@@ -270,11 +272,11 @@ class Systems:
 
     def __post_init__(self) -> None:
         """Raise BadInput if systems disagree about the language or tokenizer of a text."""
-        self.tasks = TaskList(self.place)
+        assert self.run.train and self.run.dev
+        self.tasks, self.dev_reference = TaskList(self.place), self.run.dev.target
         read = self._parse_all()
         for test in self.run.tests:
             self._find_sets(test, read.get(f"tests/{test}/target"))
-        assert self.run.train and self.run.dev
         bad = {name: value for name, value in self.run.options.get("train", {}).items() if name == "on-error"}
         cuts = {size: add_cut(self.tasks, size, self.run.train, bad) for size in self.run.sizes}
         for training in self.plan.trainings:
@@ -426,13 +428,12 @@ class Systems:
     def _chosen(self, training: Training) -> Options:
         """Return the value of the tuned option with the best mean score on dev over all seeds of a system, by the run's
         first metric; the first value wins ties. Empty if no option is tuned, or before all translations of dev."""
-        assert self.run.dev
         choices, seeds = self.run.choices, self._seeds(training)
         files = [[translation_of_dev(self.place, each, own) for each in seeds] for own in choices]
         if not choices or not all(each.exists() for own in files for each in own):
             return {}
-        metric, reference = self.run.metrics[0], self.run.dev.target
-        means = [np.mean([score(metric, each, reference) for each in own]) for own in files]
+        metric = self.run.metrics[0]
+        means = [np.mean([score(metric, each, self.dev_reference) for each in own]) for own in files]
         return choices[means.index(max(means))]
 
 

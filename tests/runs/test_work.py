@@ -9,6 +9,7 @@ import pytest
 from synmt.alignment import ALIGNERS
 from synmt.runs.calls import call
 from synmt.runs.file import Options, Pair, RunFile
+from synmt.runs.run import Run
 from synmt.runs.systems import (
     Plan,
     Systems,
@@ -19,7 +20,7 @@ from synmt.runs.systems import (
     translation_of_dev,
     trees_of,
 )
-from synmt.runs.tasks import Workplace, do_all
+from synmt.runs.tasks import Cost, Workplace, do_all
 from synmt.streams import BadInput
 
 
@@ -108,6 +109,44 @@ def test_no_two_outputs_share_a_path() -> None:
     folders = {str(parent) for each in every for parent in Path(each).parents}
     models = {str(model_of(place, Training(*key, {}))) for key in product(NAMES, (1, 11), (None, 1, 11))}
     assert not folders & (set(every) - models)
+
+
+def test_dev_is_scored_as_text_even_if_a_system_learns_from_its_trees(tmp_path: Path) -> None:
+    for part in ("train", "dev", "test"):
+        for language, words in (("en", "the house\na small house\n"), ("de", "das Haus\nein kleines Haus\n")):
+            (tmp_path / f"{part}.{language}").write_text(words)
+    data = "[data]\ntrain = ['train.en', 'train.de']\ndev = ['dev.en', 'dev.de']\n[tests]\nt = ['test.en', 'test.de']\n"
+    (tmp_path / "run.toml").write_text(
+        f"metrics = ['chrf']\n{data}[translate]\nbeam = [1, 4]\n[systems]\nsequence = {{}}\ntags = {{}}\n"
+    )
+    work = Run.open(tmp_path / "run.toml", tmp_path / "out").work
+    assert isinstance(work, Systems)
+    for training in work.plan.trainings:
+        for beam, text in ((1, "Haus\nHaus\n"), (4, "das Haus\nein kleines Haus\n")):
+            path = translation_of_dev(work.place, training, {"beam": beam})
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    assert work.chosen() == {(None, "sequence"): {"beam": 4}, (None, "tags"): {"beam": 4}}
+
+
+def test_an_aligner_of_a_run_reuses_the_models_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pairs").write_text("das Haus\tthe house\n")
+    (tmp_path / "gold").write_text("0-0 1-1\n")
+    (tmp_path / "saved").mkdir()
+    aligners = f"[tests]\nt = ['pairs', 'gold']\n[aligners]\nshift-att = {{ models = '{tmp_path / 'saved'}' }}\n"
+    (tmp_path / "run.toml").write_text(aligners)
+    run = Run.open(tmp_path / "run.toml", tmp_path / "out")
+    assert tmp_path / "saved" in run.files()
+    called: list[Options] = []
+
+    def write(place: Workplace, path: Path, name: str, options: Options) -> Cost:
+        called.append(options)
+        return Cost()
+
+    monkeypatch.setattr(Workplace, "write", write)
+    (task,) = [each for each in run.work.tasks.all if each.verb == "aligning"]
+    task.work()
+    assert called[0]["models"] == tmp_path / "saved"
 
 
 @pytest.mark.parametrize("method", ["hmms", "naive-att"])
