@@ -14,7 +14,7 @@ from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.translation import Translation, Translator
-from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, read_lines
+from synmt.streams import BadInput, BadLines, Latest, Line, Notes, read_lines, write_lines
 from synmt.streams.pool import processes
 from synmt.trees.formats import conllu_of_record
 
@@ -56,12 +56,9 @@ def translate_stream(
     latest = Latest()
     lines = read_lines(files, bad.on_error)
     sentences = source_sentences(translator, words, around.texts(lines) if around else lines, config, bad, latest)
-    with LineWriter() as output, processes(config.jobs, translator.translate_batch, open_batches, *opened) as run:
+    with processes(config.jobs, translator.translate_batch, open_batches, *opened) as run:
         found = _written(translator.translate(sentences, run, latest.pauses), config, bad)
-        for line in around.lines(found, latest.pauses) if around else found:
-            output.write(line)
-            if latest.pauses():
-                output.flush()
+        write_lines(around.lines(found, latest.pauses) if around else found, latest.pauses)
     say_doubts(bad, Notes(), words)
 
 

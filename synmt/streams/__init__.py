@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from synmt.streams.inputs import CHUNK, Pipe, compression_of, import_compression, open_input, unpacker
+from synmt.streams.inputs import CHUNK, Pipe, compression_of, open_input, unpacker
 
 OnError = Literal["fail", "blank"]
 STDOUT = 1  # a file descriptor
@@ -308,25 +308,19 @@ def windows(
 
 
 class LineWriter:
-    """Writes whole lines to standard output or a file, compressed if its suffix is `.gz` or the like."""
+    """Writes whole lines to standard output."""
 
-    def __init__(self, path: str = "-") -> None:
-        self._stream: BinaryIO
-        if path == "-" and sys.stdout is None:
+    def __init__(self) -> None:
+        if sys.stdout is None:
             raise OSError(errno.EBADF, "closed")
-        elif path == "-":
-            # A buffer of our own: sys.stdout has none under PYTHONUNBUFFERED, and lines could break.
-            self._stream = open(STDOUT, "wb", closefd=False)  # noqa: SIM115
-        elif suffix := compression_of(path):
-            self._stream = import_compression(suffix).open(path, "wb")
-        else:
-            self._stream = Path(path).open("wb")  # noqa: SIM115
+        # A buffer of our own: sys.stdout has none under PYTHONUNBUFFERED, and lines could break.
+        self._stream = open(STDOUT, "wb", closefd=False)  # noqa: SIM115
 
     def write(self, line: str) -> None:
         self._stream.write(line.encode() + b"\n")
 
     def write_bytes(self, data: bytes) -> None:
-        """Write to a file that does not consist of lines."""
+        """Write what does not consist of lines."""
         self._stream.write(data)
 
     def flush(self) -> None:
