@@ -99,14 +99,12 @@ def _opened(
         raise BadInput(str(error)) from None
 
 
-def _text(sentence: Sentence) -> str:
-    """Return a translation as text. Raises TypeError for a record, whose text may differ from its words."""
+def _text(sentence: Sentence) -> Sentence:
+    """Return a translation, with words as text. Raises TypeError for a record, whose text may differ from its words."""
     if isinstance(sentence, ParseRecord):
         raise TypeError("a translation is a str or a list of words, not a ParseRecord; pass its text")
-    if isinstance(sentence, str):
+    if isinstance(sentence, str | HasLine):
         return sentence
-    if isinstance(sentence, HasLine):
-        return sentence.line
     if not isinstance(sentence, Sequence):
         raise TypeError(f"a translation is a str or a list of words, not {type(sentence).__name__}")
     return " ".join(sentence)

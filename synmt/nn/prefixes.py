@@ -218,7 +218,9 @@ class PrefixPlan:
 
     def packs(self, sentences: Integers, lengths: Integers, shape: torch.Size, device: torch.device) -> list[Prefixes]:
         """Return chosen prefixes, packed as `Prefixes.pack`, in consecutive packs to compute one after the other."""
-        number_of_pack = (lengths.cumsum() - lengths) // (self.positions if self.whole else lengths.sum())
+        if not self.whole:
+            return [Prefixes.pack(sentences, lengths, shape, device)]
+        number_of_pack = (lengths.cumsum() - lengths) // self.positions
         cuts = np.flatnonzero(np.diff(number_of_pack)) + 1
         parts = zip(np.split(sentences, cuts), np.split(lengths, cuts), strict=True)
         return [Prefixes.pack(*part, shape, device) for part in parts]

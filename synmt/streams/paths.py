@@ -1,4 +1,4 @@
-"""Paths of inputs and outputs: nothing is written over what is read."""
+"""Paths of inputs and outputs: no output is written over an input."""
 
 import os
 import stat
