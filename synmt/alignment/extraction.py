@@ -81,7 +81,9 @@ class ExtractedLinks:
 
     @property
     def confidence(self) -> float:
-        """Return the best score of each word, averaged over all words of both sides."""
+        """Return the best score of each word, averaged over all words of both sides; 0 if one side is empty."""
+        if not self.scores.size:
+            return 0.0
         return float((self.scores.max(axis=0).sum() + self.scores.max(axis=1).sum()) / sum(self.scores.shape))
 
     def tempered(self, temperature: float) -> "ExtractedLinks":

@@ -20,6 +20,7 @@ from synmt.text.tokenization import Words, spans_of
 from synmt.trees.record import UNATTACHED
 
 Aligned = tuple[str, list[Link]]  # the line of a pair, and its links
+NO_SCORES = np.zeros((0, 0), np.float32)
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,9 @@ def _votes(pair: SentencePair) -> SoftLinks:
 
 
 def aligning(aligner: Aligner | KnownLinks, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
-    """Return a function that turns pairs into lines, each with its links. No side of a pair is empty."""
+    """Return a function that turns pairs into lines, each with its links."""
 
     def align(pairs: list[SentencePair]) -> list[Aligned]:
-        if not pairs:
-            return []
         found = aligned(aligner, pairs, config)
         return [(_line(pair, links, predicted, config), list(links.links)) for pair, links, predicted in found]
 
@@ -89,7 +88,17 @@ def aligning(aligner: Aligner | KnownLinks, config: AlignConfig) -> Callable[[li
 def aligned(
     aligner: Aligner | KnownLinks, pairs: Sequence[SentencePair], config: AlignConfig
 ) -> Iterator[tuple[SentencePair, ExtractedLinks, list[bool] | None]]:
-    """Yield each pair with its links and, if requested, its predictions. No side may be empty. Raises BadInput."""
+    """Yield each pair with its links and, if requested, its predictions; a pair with an empty side has neither. Raises
+    BadInput."""
+    found = _aligned(aligner, [pair for pair in pairs if pair.is_whole], config)
+    for pair in pairs:
+        yield (pair, *next(found)) if pair.is_whole else (pair, ExtractedLinks({}, NO_SCORES), None)
+
+
+def _aligned(
+    aligner: Aligner | KnownLinks, pairs: Sequence[SentencePair], config: AlignConfig
+) -> Iterator[tuple[ExtractedLinks, list[bool] | None]]:
+    """Yield the links and predictions of pairs without an empty side."""
     temperature = _temperature(aligner, config)
     how = Extraction(config.symmetrize or aligner.heuristic, config.threshold, config.end_punctuation)
     if config.links_by and isinstance(aligner, TwoReadings):
@@ -104,7 +113,7 @@ def aligned(
             raise BadInput(str(error)) from None
         if config.tree_links:
             links = links.with_links(tree_links(links.links.keys(), pair.source, pair.target))
-        yield pair, links if temperature == 1 else links.tempered(temperature), each
+        yield links if temperature == 1 else links.tempered(temperature), each
 
 
 def _temperature(aligner: Aligner | KnownLinks, config: AlignConfig) -> float:
@@ -115,6 +124,8 @@ def _temperature(aligner: Aligner | KnownLinks, config: AlignConfig) -> float:
 
 
 def _line(pair: SentencePair, extracted: ExtractedLinks, predicted: list[bool] | None, config: AlignConfig) -> str:
+    if not pair.is_whole:
+        return "{}" if config.format == "jsonl" else ""
     if config.format != "jsonl":
         base = int(config.format == "talp") if config.base is None else config.base
         if config.scores:

@@ -213,26 +213,21 @@ def _write(
     latest = Latest()
     under_way: deque[list[SentencePair]] = deque()
 
-    def whole() -> Iterator[list[SentencePair] | None]:
+    def followed() -> Iterator[list[SentencePair] | None]:
         for window in windows(_followed(pairs, latest), WINDOW, FIRST_WINDOW, latest.pauses):
             under_way.append(window)
-            yield [pair for pair in window if _is_whole(pair)]
+            yield window
             if latest.pauses():
                 yield None
 
     with LineWriter() as output:
-        for aligned in run(whole()):
-            found = iter(aligned)
-            for pair in under_way.popleft():
-                if not _is_whole(pair):
-                    output.write("{}" if config.format == "jsonl" else "")
-                    continue
-                line, links = next(found)
-                total += 1
-                unlinked += not links
+        for aligned in run(followed()):
+            for pair, (line, links) in zip(under_way.popleft(), aligned, strict=True):
+                output.write(line)
+                total += pair.is_whole
+                unlinked += pair.is_whole and not links
                 if lexicon:
                     lexicon.add(pair.source.tokens, pair.target.tokens, links)
-                output.write(line)
             if latest.pauses():
                 output.flush()
     if lexicon:
@@ -246,10 +241,6 @@ def _followed(pairs: Iterable[SentencePair], latest: Latest) -> Iterator[Sentenc
     for pair in pairs:
         latest.see(pair.lines[0])
         yield pair
-
-
-def _is_whole(pair: SentencePair) -> bool:
-    return bool(pair.source.tokens and pair.target.tokens)
 
 
 def _open_aligning(given: Saved | KnownLinks, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:

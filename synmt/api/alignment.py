@@ -182,14 +182,8 @@ def _links(
     sides: Sequence[SideWords] = (),
 ) -> Iterator[WordLinks]:
     for window in windows(pairs, WINDOW):
-        whole = [pair for pair in window if pair.source.tokens and pair.target.tokens]
-        found = aligned(aligner, whole, config)
-        for pair in window:
-            if pair.source.tokens and pair.target.tokens:
-                _, links, _ = next(found)
-                yield WordLinks(pair.source.tokens, pair.target.tokens, links.links, links.confidence)
-            else:
-                yield WordLinks(pair.source.tokens, pair.target.tokens, {}, 0.0)
+        for pair, links, _ in aligned(aligner, window, config):
+            yield WordLinks(pair.source.tokens, pair.target.tokens, links.links, links.confidence)
     say_doubts(bad, notes, *sides)
 
 

@@ -37,6 +37,11 @@ class SentencePair:
     lines: tuple[Line, Line]
     links: Sequence[Mapping[Link, float]] = ()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether no side is empty."""
+        return bool(self.source.tokens and self.target.tokens)
+
 
 def are_parallel(files: Sequence[str]) -> bool:
     """Return whether these are a source file and a target file. If the first line with text of the first file has two
