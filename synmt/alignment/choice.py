@@ -13,7 +13,7 @@ from synmt.ideas import SOURCE_IDEAS
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.source import ENCODERS, encoders_of
 from synmt.nn.config import TransformerConfig
-from synmt.options import Known, Preset, Scope, known_in, option_names
+from synmt.options import Known, Preset, Scope, known_in, option_names, settings_of
 from synmt.streams import BadInput
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TREES, VALIDATION, TrainingConfig
@@ -33,6 +33,12 @@ def known() -> dict[str, Known]:
     for name, idea in [*ALIGNERS.items(), *SOURCE_IDEAS.items()]:
         found |= known_in(idea, f"{name}-", fit)
     return {name: each for name, each in found.items() if owners().get(name, True)}
+
+
+def settings_of_fit(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the given settings that are neither of links nor of text: those of an aligner and its training."""
+    others = {each.name for config in (AlignConfig, TextConfig) for each in settings_of(config)}
+    return {name: value for name, value in settings.items() if value is not None and name not in others}
 
 
 def default_method(resumed: Path | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from synmt.alignment.aligner import Aligner as AnyAligner
 from synmt.alignment.aligner import open_aligner
-from synmt.alignment.choice import default_method, known, scope_of
+from synmt.alignment.choice import default_method, known, scope_of, settings_of_fit
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.linking import KnownLinks, aligned
 from synmt.alignment.pairs import read_pairs, with_known_links
@@ -156,7 +156,7 @@ def _configs(settings: Mapping[str, Any]) -> tuple[AlignConfig, TextConfig, dict
         AlignConfig, {name: settings[name] for name in HOW if name in settings} | {"format": "jsonl"}
     )
     text = config_of_all(TextConfig, {name: settings[name] for name in of_text if name in settings})
-    return config, text, {name: value for name, value in settings.items() if name not in of_text.union(HOW)}
+    return config, text, settings_of_fit(settings)
 
 
 def _check(settings: Mapping[str, Any], scope: Scope, own: Mapping[str, Any]) -> None:

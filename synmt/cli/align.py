@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from synmt.alignment import ALIGNERS, DEFAULT
-from synmt.alignment.choice import default_method, makes_aligner, owners, scope_of
+from synmt.alignment.choice import default_method, makes_aligner, owners, scope_of, settings_of_fit
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.statistical import LETTERS
 from synmt.alignment.translation.idea import LinkIdea
@@ -118,8 +118,6 @@ def command(
         of_text = with_languages(of_text, *files)
     with usage():
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, of_text)
-    own = {each for part in (AlignConfig, TextConfig) for each in part.__dataclass_fields__}
-    given = {name: value for name, value in settings.items() if value is not None and name not in own}
     if saved := [each for each in files if (Path(each) / CONFIG_FILE).is_file()]:
         raise WrongUsage(f"{saved[0]} is a MODEL folder: name it first, without --fit or --links-from")
     if not (paths or fit or links_from):
@@ -129,7 +127,7 @@ def command(
 
     if fit:
         chosen = method or default_method(out if resume else None)
-        fitting = FitConfig(chosen, given, guide, out, resume, device)
+        fitting = FitConfig(chosen, settings_of_fit(settings), guide, out, resume, device)
         fit_stream(fitting, files, config, text, on_error, say=method is None)
     elif links_from:
         align_stream(KnownLinks.of(config, len(links_from)), links_from, files, config, text, on_error)

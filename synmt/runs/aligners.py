@@ -11,9 +11,8 @@ from pathlib import Path
 from shutil import rmtree
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.choice import scope_of
+from synmt.alignment.choice import scope_of, settings_of_fit
 from synmt.alignment.config import AlignConfig
-from synmt.api.given import RuntimeConfig
 from synmt.data.records import sentences_in
 from synmt.options import Scope, config_of
 from synmt.runs.file import LEARNED, OF_ALIGNERS, Options, Pair, RunFile, check_together, keywords, used_of
@@ -21,7 +20,6 @@ from synmt.runs.systems import add_parse, check_sizes, named
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
 from synmt.streams import BadInput, counted
-from synmt.text.tokenization import TextConfig
 
 
 @dataclass(frozen=True)
@@ -256,8 +254,7 @@ def _scope(method: str | None, options: Options, others: Sequence[str]) -> Scope
 def _reads_trees(method: str, keywords: Options) -> bool:
     from synmt.alignment.aligner import new_aligner
 
-    others = {name for each in (AlignConfig, TextConfig, RuntimeConfig) for name in each.__dataclass_fields__}
-    settings = {name: value for name, value in keywords.items() if name not in others}
+    settings = settings_of_fit(keywords)
     return any(new_aligner(method, settings).needs(settings))
 
 
