@@ -253,7 +253,7 @@ def columns_of(place: Workplace) -> Path:
 class Systems:
     """The tasks of a run that compares systems. run: the run, with its data in the form that all systems read; jobs:
     number of parsing processes; lengths: sentences per test; dev_reference: the targets of dev as text; sets: for each
-    test, the files of its challenge sets."""
+    test, the files of its challenge sets; scores_of_dev: scores by the identity of the translation."""
 
     place: Workplace
     plan: Plan
@@ -263,6 +263,7 @@ class Systems:
     tasks: TaskList = field(init=False)
     dev_reference: Path = field(init=False)
     sets: dict[str, dict[str, Path]] = field(default_factory=dict)
+    scores_of_dev: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Systems":
@@ -432,9 +433,15 @@ class Systems:
         files = [[translation_of_dev(self.place, each, own) for each in seeds] for own in choices]
         if not choices or not all(each.exists() for own in files for each in own):
             return {}
-        metric = self.run.metrics[0]
-        means = [np.mean([score(metric, each, self.dev_reference) for each in own]) for own in files]
+        means = [np.mean([self._score_of_dev(each) for each in own]) for own in files]
         return choices[means.index(max(means))]
+
+    def _score_of_dev(self, path: Path) -> float:
+        """Return the score of a translation of dev, computed once for all tasks that ask for it."""
+        made = self.place.identity(path)
+        if made not in self.scores_of_dev:
+            self.scores_of_dev[made] = score(self.run.metrics[0], path, self.dev_reference)
+        return self.scores_of_dev[made]
 
 
 def form_of(path: Path, side: int = 0) -> Form:
