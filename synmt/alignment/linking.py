@@ -68,10 +68,11 @@ class KnownLinks:
 
 def _votes(pair: SentencePair) -> SoftLinks:
     source, target = range(len(pair.source.tokens)), range(len(pair.target.tokens))
-    scores = np.zeros((len(source), len(target)), np.float32)
+    sums = np.zeros((len(source), len(target)))  # divided once, so that k of n votes reach a threshold of k/n
     for links in pair.links:
         for link, score in links.items():
-            scores[link] += score / len(pair.links)
+            sums[link] += score
+    scores = (sums / len(pair.links)).astype(np.float32)
     return SoftLinks(scores, scores, source, target)
 
 

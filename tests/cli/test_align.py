@@ -256,6 +256,15 @@ def test_links_of_other_programs_are_symmetrized(tmp_path: Path) -> None:
     assert shell(loaded, tmp_path).stdout == "0\n"
 
 
+@pytest.mark.parametrize(("files", "votes"), [(3, 3), (12, 12), (12, 9), (23, 23), (25, 5)])
+def test_votes_reach_the_threshold_of_their_share(files: int, votes: int, tmp_path: Path) -> None:
+    (tmp_path / "with").write_text("0-0\n")
+    (tmp_path / "without").write_text("\n")
+    names = ["with"] * votes + ["without"] * (files - votes)
+    given = [each for name in names for each in ("--links-from", tmp_path / name)]
+    assert align(*given, "--threshold", str(votes / files), text="a\tb\n") == "0-0\n"
+
+
 HARD = [
     b"s1\tt1",
     b"no tab",
