@@ -119,6 +119,12 @@ class Told:
         np.add.at(found, (self.arcs[0], self.arcs[1] - 1), self.of_arcs)
         return found / np.maximum(1, found.sum(axis=0))
 
+    def relation_votes(self) -> Floats:
+        """Return the share of each vote for an arc among all votes for this arc, [rows]; shares sum to at most 1."""
+        places = np.ravel_multi_index(tuple(self.arcs), (len(self.words) + 1,) * 2)
+        totals = np.bincount(places, self.of_arcs).astype(np.float32)
+        return self.of_arcs / np.maximum(np.float32(1), totals[places])
+
 
 @dataclass(slots=True)
 class GrammarReading:
@@ -190,9 +196,10 @@ class Grammar:
         """Return the relations of arcs, [2,m], none of them the root's."""
         logs = np.log(softmax(self._of_relations.scores(relation_features(seen, *arcs)), axis=1) + LEAST)
         row = {(head, word): number for number, (head, word) in enumerate(arcs.T.tolist())}
-        for (head, word), relation, weight in zip(told.arcs.T.tolist(), told.relations, told.of_arcs, strict=True):
+        votes = zip(told.arcs.T.tolist(), told.relations, told.relation_votes(), strict=True)
+        for (head, word), relation, share in votes:
             if (head, word) in row:
-                logs[row[head, word], relation] += TRUST * weight
+                logs[row[head, word], relation] += TRUST * share
         names = list(self._relations)
         return [names[best] for best in logs.argmax(axis=1)]
 
@@ -244,7 +251,7 @@ class Grammar:
         features = relation_features(seen, *told.arcs[:, below])
         gradient = softmax(self._of_relations.scores(features), axis=1)
         gradient[np.arange(len(gradient)), told.relations[below]] -= 1
-        self._of_relations.step(features, gradient * told.of_arcs[below, None], done)
+        self._of_relations.step(features, gradient * told.relation_votes()[below, None], done)
 
     def _heads(self, words: Words, scores: Floats) -> Floats:
         """Return the scores of heads, [n+1,n], excluding the word itself and punctuation marks. scores: [n+1,n,1]."""

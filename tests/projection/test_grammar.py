@@ -135,6 +135,23 @@ def test_votes_are_shares_of_at_most_one() -> None:
     )  # fmt: skip
     assert told.tag_votes(2) == pytest.approx(np.array([[0.75, 0.25], [0, 0.4]]))
     assert told.arc_votes() == pytest.approx(np.array([[0.5, 0], [0, 0.3], [0.5, 0]]))
+    assert told.relation_votes() == pytest.approx(np.array([1.0, 1.0, 0.3]))
+    again = replace(told, arcs=np.array([[2, 2, 1], [1, 1, 2]]))
+    assert again.relation_votes() == pytest.approx(np.array([0.5, 0.5, 0.3]))
+
+
+def test_a_source_given_three_times_counts_as_one() -> None:
+    rng = random.Random(7)
+    made = [pair(rng, silent=False) for _ in range(150)]
+    for (_, (source,)), _ in made:
+        if rng.random() < 0.3:  # a parser that often errs: its relations compete with the grammar
+            source.record.deprels[1] = "obj"
+    once = [each for each, _ in made]
+    thrice = [(target, sources * 3) for target, sources in once]
+    one, three = ([projected(*each, CONFIG, learnt(corpus)) for each in corpus] for corpus in (once, thrice))
+    assert [(each.heads, each.upos, each.deprels) for each in one] == [
+        (each.heads, each.upos, each.deprels) for each in three
+    ]
 
 
 def test_a_step_worked_by_hand() -> None:
