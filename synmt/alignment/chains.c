@@ -12,6 +12,7 @@ vectors, of which there are `width`. */
 #define LANES 16
 #define KAPPA 4.0f
 #define LEAST -60.0f /* see chains.py */
+#define MOST 20.0f
 
 typedef float Vector __attribute__((vector_size(4 * LANES)));
 typedef int32_t Integers __attribute__((vector_size(4 * LANES)));
@@ -204,6 +205,7 @@ INLINE void agree(Chain *c, Chain *d, int steps, float *lambda, float *mu) {
         for (int i = 0; i < c->I; i++)
             for (int j = 0; j < c->J; j++) {
                 float each = lambda[i * row + j] + (d->links[j * column + i] - c->links[i * row + j]);
+                each = each < -MOST ? -MOST : each > MOST ? MOST : each;
                 lambda[i * row + j] = each;
                 mu[j * column + i] = -each;
             }

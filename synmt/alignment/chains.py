@@ -8,7 +8,7 @@ Comparison of Various Statistical Alignment Models", Computational Linguistics).
 Agreement (Graça, Ganchev & Taskar 2010, "Learning Tractable Word Alignment Models with Complex Constraints",
 Computational Linguistics): among all pairs of distributions with equal γ, the pair nearest to both models is
 p(a) Π_i e^(λ_(i,a_i)) in one direction and p′(a) Π_j e^(−λ_(a_j,j)) in the other. λ starts at 0 and grows by γ′ − γ in
-each step.
+each step, up to MOST: where no links fit both models, it would grow for ever.
 
 There are two sources of word probabilities: tables of counts (`Tables`) and scores of embeddings (`Scores`). The code
 uses only operations that numpy and torch share. On a CPU, give it numpy arrays: torch multiplies many small matrices up
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 LEAST = -60.0  # smallest log-likelihood relative to the largest one of the same word
+MOST = 20.0  # largest λ in either direction, so that likelihoods stay in the range of fp32
 
 Array = Any  # a numpy array or a tensor
 
@@ -127,7 +128,7 @@ def agreed(directions: tuple[Chains, Chains], steps: int) -> list[Found]:
     there, back = first = forward.posteriors(), backward.posteriors()
     surplus = 0 * there.links  # λ
     for _ in range(steps):
-        surplus = surplus + (back.links.swapaxes(1, 2) - there.links)
+        surplus = (surplus + (back.links.swapaxes(1, 2) - there.links)).clip(-MOST, MOST)
         there, back = forward.posteriors(surplus), backward.posteriors(-surplus.swapaxes(1, 2))
     return [replace(found, likelihood=own.likelihood) for found, own in zip((there, back), first, strict=True)]
 

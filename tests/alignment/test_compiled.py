@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,19 @@ def test_tables_give_the_results_of_numpy(agreement: int, jumps: bool, in_numpy:
     for (_, slow), fast in zip(model.links(bitext), links, strict=True):
         for one, two in zip(slow, fast, strict=True):
             np.testing.assert_allclose(two, one, atol=3e-6)
+
+
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_directions_that_can_never_agree_stay_finite(is_compiled: bool, in_numpy: Twins) -> None:
+    """If every word must be linked, and one side has more words, no links fit both models."""
+    model, bitext = hmm(100)
+    model = replace(model, options=replace(model.options, null=0.0))
+    model.lexicon.learn(bitext.types, np.where(np.arange(len(bitext.keys)) % 9, 0, 1e5).astype(np.float32))
+    if not is_compiled:
+        in_numpy()
+    for batch, (forward, backward) in model.links(bitext):
+        for links, words in ((forward, batch.targets >= 0), (backward, batch.sources >= 0)):
+            np.testing.assert_allclose(links.sum(axis=2), words, atol=1e-3)
 
 
 @needs_compiler
