@@ -50,16 +50,21 @@ class SearchConfig:
 
     def shortest(self, words: int) -> int:
         """Return the fewest subwords of a translation, from 1 to `longest`; words: subwords of the source."""
-        return max(1, min(self.longest(words), math.ceil(self.min_length_ratio * words)))
+        return max(1, min(self.longest(words), math.ceil(_product(self.min_length_ratio, words))))
 
     def longest(self, words: int) -> int:
         """Return the most subwords of a translation; words: subwords of the source."""
         most = words + self.max_length_offset
-        return most if self.max_length_ratio is None else min(most, max(1, int(self.max_length_ratio * words)))
+        return most if self.max_length_ratio is None else min(most, max(1, int(_product(self.max_length_ratio, words))))
 
     def penalty(self, length: int) -> float:
         base = (5 + length) / 6 if self.length_penalty == "gnmt" else length
         return float(base**self.alpha)
+
+
+def _product(ratio: float, words: int) -> float:
+    """Return ratio · words without rounding errors: 55 for 1.1 · 50, whose binary product is a little more."""
+    return round(ratio * words, 6)
 
 
 @dataclass(frozen=True)

@@ -143,6 +143,12 @@ def test_without_constraints_a_string_may_not_be_a_tree() -> None:
     assert faults
 
 
+def test_ratios_of_lengths_are_decimal() -> None:
+    """In binary, 1.1 · 50 is more than 55, and 1.4 · 45 less than 63."""
+    assert [SearchConfig(min_length_ratio=1.1).shortest(words) for words in (49, 50, 51)] == [54, 55, 57]
+    assert [SearchConfig(max_length_ratio=1.4).longest(words) for words in (44, 45, 46)] == [61, 63, 64]
+
+
 def test_length_penalties() -> None:
     gnmt = SearchConfig()
     assert [gnmt.penalty(length) for length in (1, 10, 20)] == pytest.approx([1, 1.732862, 2.354362], abs=1e-6)
