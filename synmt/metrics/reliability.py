@@ -85,7 +85,8 @@ def calibration_error(bins: list[Bin]) -> float:
 def tempered(scores: npt.ArrayLike, temperature: float) -> Floats:
     """Return σ(logit(p) / T)."""
     kept = np.clip(np.asarray(scores, np.float64), LEAST, 1 - LEAST)
-    probabilities: Floats = 1 / (1 + (1 / kept - 1) ** (1 / temperature))
+    with np.errstate(over="ignore"):  # 1 / (1 + ∞) is 0
+        probabilities: Floats = 1 / (1 + (1 / kept - 1) ** (1 / temperature))
     return probabilities
 
 

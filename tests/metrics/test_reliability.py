@@ -47,6 +47,11 @@ def test_temperature_preserves_the_order_of_scores(low: float, high: float, temp
     assert ((tempered([high], 2) < high) if high > 0.5 else (tempered([high], 2) >= high)).all()
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_lowest_temperature_gives_no_warning() -> None:
+    assert tempered([0.0, 0.4, 0.5, 0.6, 1.0], 0.01).tolist() == pytest.approx([0, 0, 0.5, 1, 1])
+
+
 def test_overconfidence_is_detected() -> None:
     """A link is right with probability p = 0.8 or 0.6, but its score has the squared odds of p: a temperature of 2."""
     pairs = []
