@@ -219,8 +219,16 @@ def read_costs(path: Path) -> Statistics:
 
 def found_words(path: Path, numbers: Sequence[int], words: Sequence[Sequence[str]]) -> Statistics:
     """Return for each of these sentences how many of its words the translation has, and how many there are, [n, 2]."""
-    texts = [set(re.findall(r"\w+", line.text.lower())) for line in read_lines([str(path)])]
-    return np.array([[sum(word in texts[n] for word in own), len(own)] for n, own in zip(numbers, words, strict=True)])
+    texts = [line.text.lower() for line in read_lines([str(path)])]
+    return np.array(
+        [[sum(_contains(texts[n], word) for word in own), len(own)] for n, own in zip(numbers, words, strict=True)]
+    )
+
+
+def _contains(text: str, word: str) -> bool:
+    """Return whether a text has a word, not just as a part of a longer one. A word may contain punctuation."""
+    begin, end = (r"\b" if re.match(r"\w", edge) else "" for edge in (word[0], word[-1]))
+    return re.search(f"{begin}{re.escape(word)}{end}", text) is not None
 
 
 def _compared(measured: Measured) -> Iterator[Result]:

@@ -11,7 +11,7 @@ import sacrebleu
 
 from synmt.metrics.significance import holm
 from synmt.runs.file import Segments
-from synmt.runs.table import Measured, Output, Result, costs_of, report, results
+from synmt.runs.table import Measured, Output, Result, costs_of, found_words, report, results
 from synmt.runs.tasks import Made
 from synmt.streams import BadInput
 from tests.conftest import Noted
@@ -224,6 +224,14 @@ def test_several_systems_have_a_corrected_p(done: Done) -> None:
     assert done.report("text")[1].split() == [
         "system", *["BLEU", "Δ", "p", "Holm"], *["chrF2", "Δ", "p", "Holm"], "CPU", "min", "MB",
     ]  # fmt: skip
+
+
+def test_words_with_punctuation_are_found(tmp_path: Path) -> None:
+    """A translation that equals the reference has all of its words."""
+    lines = ["Ein Mann im T-Shirt fährt U-Bahn.", "Es sind 9,5 % weniger.", "The man's dog"]
+    (tmp_path / "translation").write_text("\n".join(lines) + "\n")
+    words = [["t-shirt", "u-bahn", "shirts"], ["9,5", "%", "."], ["man", "'s", "mans", "do"]]
+    assert found_words(tmp_path / "translation", [0, 1, 2], words).tolist() == [[2, 3], [3, 3], [2, 4]]
 
 
 def test_challenge_sets_have_their_own_scores(done: Done, tmp_path: Path, noted: Noted) -> None:
