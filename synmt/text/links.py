@@ -76,7 +76,7 @@ def _read(text: str, base: int) -> list[tuple[Link, str, float]]:
         link = (int(found[1]) - base, int(found[3]) - base)
         if min(link) < 0:
             raise LinkError(f"link {item} is invalid: words count from {base}")
-        read.append((link, found[2], float(found[4][1:]) if found[4] else 1.0))
+        read.append((link, found[2], _score(float(found[4][1:])) if found[4] else 1.0))
     return read
 
 

@@ -64,6 +64,12 @@ def test_invalid_links_are_errors(text: str) -> None:
         read_links(f"0-0 {text}")
 
 
+@pytest.mark.parametrize("text", ["1-2:1.9", "1p2:1.01"])
+def test_scores_above_1_are_errors(text: str) -> None:
+    with pytest.raises(LinkError, match="a score must be between 0 and 1"):
+        read_links(f"0-0:1.0000001 {text}")
+
+
 def test_links_to_missing_words() -> None:
     with pytest.raises(LinkError, match="link 0-3 is invalid: words count from 1"):
         read_links("1-1 0-3", base=1)
