@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from synmt.inspection.matrix import Legend, Matrix
 from synmt.streams import BadInput, Line, readable
-from synmt.text.links import ROUNDING, Link, check_inside, read_json, read_links
+from synmt.text.links import ROUNDING, Link, check_inside, read_json, read_scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _alignment(line: Line, source: list[str], target: list[str]) -> Alignment:
     try:
         if line.text.startswith("{"):
             return _from_json(line.text)
-        return _from_links(source, target, dict.fromkeys(sorted(read_links(line.text).possible), 1.0))
+        return _from_links(source, target, dict(sorted(read_scores(line.text).items())))
     except (ValueError, TypeError) as error:
         raise line.error(error) from None
 

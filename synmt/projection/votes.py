@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from synmt.text.links import Link, LinkError, check_inside, read_json, read_links
+from synmt.text.links import Link, LinkError, check_inside, read_json, read_scores
 from synmt.text.tokenization import is_punctuation
 from synmt.trees.dependency import DEPENDENCY, UNKNOWN, depths
 from synmt.trees.record import ParseRecord
@@ -51,7 +51,7 @@ def is_mark(word: str) -> bool:
 def read_scored_links(text: str, source: Sequence[str], target: Sequence[str]) -> dict[Link, float]:
     """Return the links of one line between these words.
 
-    text: Pharaoh's links, which all get the score 1, or a JSON line as `synmt align` writes it.
+    text: Pharaoh's links, which get the score 1 if they have none, or a JSON line as `synmt align` writes it.
     Raises LinkError for malformed links, and for links between other words.
     """
     if text.startswith("{"):
@@ -60,7 +60,7 @@ def read_scored_links(text: str, source: Sequence[str], target: Sequence[str]) -
             if fields.get(side, words) != list(words):
                 raise LinkError(f"the links belong to different {side} words")
     else:
-        links = dict.fromkeys(sorted(read_links(text).possible), 1.0)
+        links = dict(sorted(read_scores(text).items()))
     check_inside(links.keys(), len(source), len(target))
     return links
 

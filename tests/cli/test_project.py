@@ -43,13 +43,14 @@ def test_targets_get_the_trees_of_their_sources() -> None:
     assert empty == {}
 
 
-def test_json_links_have_scores() -> None:
+def test_links_have_scores() -> None:
     links = {"source": ["She", "gave", "it", "up"], "target": ["Sie", "gibt"], "links": [[0, 0, 0.5], [1, 1, 1.0]]}
     target = json.dumps({"tokens": ["Sie", "gibt"]})
-    (record,) = project(f"{GAVE}\t{target}\t{json.dumps(links)}")
-    assert (record["heads"], record["confidences"]) == ([2, 0], [0.5, 1.0])
-    (partial,) = project(f"{GAVE}\t{target}\t{json.dumps(links)}", "--min-confidence", "0.6")
-    assert (partial["heads"], partial["deprels"]) == ([None, 0], ["_", "root"])
+    for scored in (json.dumps(links), "1-1 0-0:0.5"):
+        (record,) = project(f"{GAVE}\t{target}\t{scored}")
+        assert (record["heads"], record["confidences"]) == ([2, 0], [0.5, 1.0])
+        (partial,) = project(f"{GAVE}\t{target}\t{scored}", "--min-confidence", "0.6")
+        assert (partial["heads"], partial["deprels"]) == ([None, 0], ["_", "root"])
 
 
 def test_further_sources_follow_with_their_links() -> None:

@@ -33,6 +33,8 @@ def test_plain_links_use_the_words_of_another_file() -> None:
     gold, found = read_alignments([line("0-0 1p1", "gold"), line({**WORDS, "links": []})])
     assert (gold.source, gold.target) == (found.source, found.target) == (WORDS["source"], WORDS["target"])
     assert gold.links == [(0, 0), (1, 1)] and found.links == []
+    _, scored = read_alignments([line({**WORDS, "links": []}), line("1-1 0-0:0.25")])
+    assert scored.scores.tolist() == [[0.25, 0], [0, 1], [0, 0]]
 
 
 @pytest.mark.parametrize(
