@@ -73,7 +73,14 @@ def command(
     tokenizer = MosesTokenizer(moses) if moses else None
     if invert:
         repairs: list[str] | None = [] if repair else None
-        convert_files(files, lambda line: WRITERS[form](read_string(line, style, tokenizer, repairs)), bad, blank(form))
+
+        def inverted(line: str) -> str:
+            record = read_string(line, style, tokenizer, repairs)
+            if form != "text":
+                record.check()
+            return WRITERS[form](record)
+
+        convert_files(files, inverted, bad, blank(form))
         if repairs:
             strings = counted(len(repairs), "string")
             note(f"repaired {strings}; the first was not a tree: {repairs[0]}")

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.commands import CODES, RECORD, is_one_line_of_error, shell, synmt
 
 FATHER = "He is my father LEFT-ARC:nmod:poss LEFT-ARC:cop LEFT-ARC:nsubj . RIGHT-ARC:punct"
@@ -123,6 +125,25 @@ def test_a_broken_string_is_reported_with_line_and_token() -> None:
     blanked = synmt("transitions", "--invert", "--format", "records", "--on-error", "blank", text=broken)
     assert blanked.stdout.splitlines()[1:] == ["{}", "{}"]
     assert blanked.stderr == "synmt transitions: 1 bad line left empty\n"
+
+
+@pytest.mark.parametrize("form", ["records", "conllu"])
+@pytest.mark.parametrize(
+    ("string", "cause"),
+    [
+        ("a\tb", "white space or NUL in 'a\\tb'"),
+        ("a b\u00a0c LEFT-ARC:x", "white space or NUL in 'b\\xa0c'"),
+        ("a b LEFT-ARC:x\u2028y", "white space or NUL in 'x\\u2028y'"),
+        ("a @-@ RIGHT-ARC:x b RIGHT-ARC:y", "the tokens do not spell the text"),
+    ],
+)
+def test_a_string_that_no_record_holds_is_a_bad_line(form: str, string: str, cause: str) -> None:
+    """Such a tree could not be read again: a tab would be a column of CoNLL-U."""
+    moses = ["--moses", "en"] if "@-@" in string else []
+    done = synmt("transitions", "--invert", *moses, "--format", form, text=f"a\n{string}\n")
+    assert is_one_line_of_error(done, f"synmt transitions: stdin:2: {cause}")
+    as_text = synmt("transitions", "--invert", *moses, text=f"{string}\n")
+    assert (as_text.returncode, as_text.stderr) == (0, "")
 
 
 def test_strings_that_are_not_trees_can_be_repaired() -> None:
