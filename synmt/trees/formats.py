@@ -225,7 +225,9 @@ def _record(text: str, words: Sequence[SyntacticWord], place: Sequence[int]) -> 
 
 
 def written(record: ParseRecord) -> str:
-    """Return the tokens of a record with the spaces between them."""
+    """Return the tokens of a record with the spaces between them, one after each token if they are unknown."""
+    if not record.spaces:
+        return " ".join(record.tokens)
     return "".join(token + " " * space for token, space in zip(record.tokens, record.spaces, strict=True))
 
 
@@ -234,8 +236,7 @@ def write_conllu(record: ParseRecord) -> str:
     n = len(record.tokens)
     unknown = [UNKNOWN] * n
     lines = [f"# sent_id = {_one_line(record.sent_id)}"] if record.sent_id else []
-    text = record.text or (written(record) if record.spaces else " ".join(record.tokens))
-    lines.append(f"# text = {_one_line(text)}")
+    lines.append(f"# text = {_one_line(record.text or written(record))}")
     if record.sentences:
         lines.append(f"# {SENTENCES} = {' '.join(map(str, record.sentences))}")
     rows = zip(

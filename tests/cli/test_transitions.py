@@ -31,6 +31,12 @@ def test_styles(tmp_path: Path) -> None:
     assert back.stdout == "He is my father .\n"
 
 
+def test_moses_tokens_of_a_record_without_text_or_spaces() -> None:
+    done = synmt("transitions", "--moses", "en", text=record("He knows , yes", [2, 0, 2, 2], "nsubj root punct dep"))
+    string = "He knows LEFT-ARC:nsubj , RIGHT-ARC:punct yes RIGHT-ARC:dep\n"
+    assert (done.stdout, done.stderr) == (string, "")
+
+
 def test_trees_without_a_string_give_empty_lines_and_are_counted() -> None:
     done = synmt("transitions", text=f"{RECORD}\n{TWO_ROOTS}\n{TWO_ROOTS}{RECORD}")
     assert done.returncode == 0
