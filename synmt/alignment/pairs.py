@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, tee
 from operator import itemgetter
 from pathlib import Path
@@ -10,9 +10,8 @@ from pathlib import Path
 from synmt.alignment.aligner import Needs
 from synmt.data.records import SentencePair, columns_of_pairs, pair_lines, source_records
 from synmt.data.words import Sides
-from synmt.metrics.links import read_scored
 from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines
-from synmt.text.links import HEADER, Link, LinkError, check_inside, detect_base, read_a3, read_scores
+from synmt.text.links import HEADER, Link, LinkError, check_inside, detect_base, read_a3, read_json, read_scores
 from synmt.trees.record import ParseRecord
 
 MANY = 20  # pairs with links; among this many, some pair links a first word
@@ -70,24 +69,29 @@ def count_from_one(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class KnownLine:
-    """The links of one pair, their line, and the number of words on each side if the format tells it."""
+    """The links of one pair, their line, and the number of words on each side or the words themselves, if the format
+    has them. words: by side."""
 
     line: Line
     links: Mapping[Link, float]
     lengths: tuple[int, int] | None = None
+    words: Mapping[str, object] = field(default_factory=dict)
 
     def of_pair(self, pair: SentencePair) -> Mapping[Link, float]:
         """Return the links. Raises BadInput if they do not fit the words of the pair."""
         lengths = len(pair.source.tokens), len(pair.target.tokens)
         if not all(lengths):
             return self.links
+        line = pair.lines[0]
         try:
+            for side, record in (("source", pair.source), ("target", pair.target)):
+                if self.words.get(side, record.tokens) != record.tokens:
+                    raise LinkError(f"the {side} words differ from those")
             check_inside(self.links.keys(), *lengths)
             if self.lengths not in (None, lengths):
                 ours, theirs = ("{} source and {} target words".format(*each) for each in (lengths, self.lengths))
                 raise LinkError(f"links of {theirs} for {ours}")
         except LinkError as error:
-            line = pair.lines[0]
             raise self.line.error(f"{error} in {line.source}:{line.number}; do they belong to other words?") from None
         return self.links
 
@@ -105,10 +109,16 @@ def _links_of_file(path: str, reverse: bool) -> Iterator[KnownLine]:
             else:
                 yield KnownLine(line, dict.fromkeys(links, 1.0), (third, second))
         return
-    scored = first.text.startswith("{")
+    is_json = first.text.startswith("{")
     for line in lines:
         with line.naming():
-            yield KnownLine(line, read_scored(line.text).links if scored else read_scores(line.text))
+            if not is_json:
+                yield KnownLine(line, read_scores(line.text))
+            elif line.text.strip() in ("", "{}"):
+                yield KnownLine(line, {})
+            else:
+                fields, scores = read_json(line.text, scored=True)
+                yield KnownLine(line, scores, words=fields)
 
 
 def check_links(

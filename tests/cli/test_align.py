@@ -389,6 +389,18 @@ A3 = (
             [],
             "links:1: links of 2 source and 3 target words for 3 source and 3 target words in pairs:1",
         ),
+        (
+            '{}\n{"source":["I","ca","n\'t"],"target":["nein"],"links":[[2,0,0.9]]}\n',
+            "\nI can't go\tnein\n",
+            ["--tokenizer", "none"],
+            "links:2: the source words differ from those in pairs:2; do they belong to other words?",
+        ),
+        (
+            '{"source":["a"],"target":["b","c"],"links":[[0,0,0.9]]}\n',
+            "a\tc b\n",
+            [],
+            "links:1: the target words differ from those in pairs:1",
+        ),
     ],
 )
 def test_links_between_other_words_are_refused_before_any_output(
