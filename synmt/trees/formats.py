@@ -377,12 +377,10 @@ def lines_of_trees(lines: Iterable[Line]) -> Iterator[Line]:
     tree: list[Line] = []
     depth = 0
     for line in lines:
-        is_empty = _is_empty(line)
-        begins = is_empty or line.text.startswith(("(", "{")) or (tree and line.source != tree[0].source)
-        if tree and begins:
+        if tree and (_begins(line) or line.source != tree[0].source):
             yield _one(tree)
             tree, depth = [], 0
-        if is_empty and spread:
+        if spread and _is_empty(line):
             continue
         tree.append(line)
         depth += _opened(line)
@@ -394,15 +392,21 @@ def lines_of_trees(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def _are_spread(lines: Iterable[Line]) -> tuple[bool, Iterator[Line]]:
-    """Return whether one of the first lines is indented, hence continues a tree, and all lines."""
+    """Return whether one of the first lines continues a tree, and all lines."""
     rest, ahead, spread, depth = iter(lines), list[Line](), False, 0
     for line in islice(rest, AHEAD):
         ahead.append(line)
+        depth = 0 if _begins(line) else depth
+        spread = depth > 0 and not line.fault
         depth += _opened(line)
-        spread = bool(line.text.strip()) and line.text[0].isspace()
         if spread or (line.pauses and depth <= 0):
             break
     return spread, chain(ahead, rest)
+
+
+def _begins(line: Line) -> bool:
+    """Return whether a line does not continue a tree: it is empty, or begins another tree or a record."""
+    return _is_empty(line) or line.text.startswith(("(", "{"))
 
 
 def _opened(line: Line) -> int:

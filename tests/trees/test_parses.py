@@ -36,15 +36,26 @@ def test_printed_trees_are_read_as_one_line_each(trees: list[Tree], margin: int,
         assert all(line.text.strip() for line in found)
 
 
-@given(texts=st.lists(st.one_of(trees(max_nodes=6).map(write_brackets), st.sampled_from(["", " ", "{", "(A", "b)"]))))
+@given(
+    texts=st.lists(
+        st.one_of(trees(max_nodes=6).map(write_brackets), st.sampled_from(["", " ", " (A a)", "{", "(A", "b)"]))
+    )
+)
 def test_trees_on_one_line_stay_on_one_line(texts: list[str]) -> None:
-    """A line with an open bracket also stays a line if the next line starts with a bracket."""
+    """A line with an open bracket also stays a line if the next line starts with a bracket, and an indented line if it
+    continues no tree."""
     given_lines = lines("\n".join(texts))
     found = list(lines_of_trees(given_lines))
     joined = [line for line in found if "\n" in line.text]
     assert all(line.text.startswith("(A\n") for line in joined)
     if "(A" not in texts:
         assert found == given_lines
+
+
+def test_empty_lines_separate_trees_if_one_continues_on_another_line() -> None:
+    texts = [" (A a)", "", "(B", "b)", "", "(C c)"]
+    assert [line.text for line in lines_of_trees(lines("\n".join(texts)))] == [" (A a)", "(B\nb)", "(C c)"]
+    assert [line.text for line in lines_of_trees(lines("\n".join(texts[:2])))] == [" (A a)", ""]
 
 
 def test_a_tree_is_read_before_the_next_line_arrives() -> None:
