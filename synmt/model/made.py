@@ -28,6 +28,14 @@ def identity(path: Path) -> str:
         return f"{path.name} {digest({str(each.relative_to(path)): identity(each) for each in files})}"
 
 
+def stamp(path: Path) -> list[tuple[str, int, int, int]]:
+    """Return what differs once a file, or a file in a folder, has been written again. Raises BadInput."""
+    with naming(path):
+        files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+        found = ((each, each.stat()) for each in files)
+        return [(str(each), status.st_ino, status.st_size, status.st_mtime_ns) for each, status in found]
+
+
 def digest(of: Mapping[str, object]) -> str:
     """Return a checksum of named inputs, which does not depend on their order."""
     return hashlib.sha256(orjson.dumps(of, option=orjson.OPT_SORT_KEYS)).hexdigest()[:DIGITS]

@@ -24,7 +24,7 @@ from pathlib import Path
 import orjson
 
 from synmt.model.files import locked, naming, write_aside
-from synmt.model.made import check_same, digest, identity
+from synmt.model.made import check_same, digest, identity, stamp
 from synmt.runs.file import Options
 from synmt.streams import BadInput
 from synmt.streams.process import Interruption
@@ -200,7 +200,7 @@ class Workplace:
     folder: Path
     processes: set["subprocess.Popen[bytes]"] = field(default_factory=set)
     stopped: threading.Event = field(default_factory=threading.Event)
-    identities: dict[Path, str] = field(default_factory=dict)
+    identities: dict[Path, tuple[object, str]] = field(default_factory=dict)  # of inputs, with their stamps
     noted: set[str] = field(default_factory=set)
 
     @contextmanager
@@ -232,13 +232,18 @@ class Workplace:
 
     def identity(self, path: Path) -> str:
         """Return the identity of an input: for a folder that the run makes, such as a model, a checksum of its note, or
-        "none" if it does not exist yet; for anything else a checksum of its content. Raises BadInput."""
+        "none" if it does not exist yet; for anything else a checksum of its content. Raises BadInput, also for data
+        that have changed since this process first read them."""
         if path.is_relative_to(self.folder) and (path.is_dir() or not path.exists()):
             made = self.made(path)
             return digest(made.of) if made else "none"
-        if path not in self.identities:
-            self.identities[path] = identity(path)
-        return self.identities[path]
+        now, (before, known) = stamp(path), self.identities.get(path, (None, ""))
+        if now != before:
+            found = identity(path)
+            if known not in ("", found) and not path.is_relative_to(self.folder):
+                raise BadInput("has changed since this run started", str(path))
+            self.identities[path] = now, found
+        return self.identities[path][1]
 
     def of(self, inputs: Options) -> dict[str, str]:
         """Return the inputs as they are recorded in a note."""
@@ -251,10 +256,15 @@ class Workplace:
         return noted(path, self.note(path))
 
     def make(self, path: Path, inputs: Callable[[], Options], work: Callable[[], Cost], anew: bool = False) -> Made:
-        """Make a path, as `tasks.make`, under a lock."""
+        """Make a path, as `tasks.make`, under a lock. Raises BadInput also if an input has changed meanwhile."""
+
+        def checked() -> Cost:
+            cost = work()
+            self.of(inputs())
+            return cost
+
         with self._kept(path):
-            self.identities.pop(path, None)
-            return make(path, self.note(path), self.of(inputs()), work, anew)
+            return make(path, self.note(path), self.of(inputs()), checked, anew)
 
     @contextmanager
     def _kept(self, path: Path) -> Iterator[None]:

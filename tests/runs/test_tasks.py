@@ -95,6 +95,29 @@ def test_a_task_needs_its_predecessors(folder: Path) -> None:
         opened(folder).do(len(lines) + 1)
 
 
+def test_inputs_may_not_change_during_a_run(tmp_path: Path) -> None:
+    """Otherwise models with different data would be in one table, with notes that name the same data."""
+    file, place = tmp_path / "train.en", tasks.Workplace(tmp_path / "out")
+    file.write_text("a\n")
+
+    def made(name: str, after: str) -> tasks.Made:
+        def work() -> tasks.Cost:
+            file.write_text(after)
+            (place.folder / name).write_text("made\n")
+            return tasks.Cost(1.0)
+
+        return place.make(place.folder / name, lambda: {"source": file}, work)
+
+    for name, text, after in (("first", "a\n", "b\n"), ("second", "b\n", "b\n")):
+        file.write_text(text)
+        with pytest.raises(BadInput, match=r"train\.en: has changed since this run started"):
+            made(name, after)
+        note = place.made(place.folder / name)
+        assert note is None or note.cpu_seconds is None
+        file.write_text("a\n")
+        assert made(name, "a\n").cpu_seconds == 1.0
+
+
 @pytest.mark.parametrize("folder", ["tuned"], indirect=True)
 def test_each_task_resumes_after_any_signal(folder: Path) -> None:
     """Each task is interrupted at a random moment, then done by two processes at once."""
