@@ -221,15 +221,16 @@ def made_of(aligner: Aligner, bitext: FitBitext) -> dict[str, object]:
     return {**inputs_of(bitext.pairs, bitext.guide), **options}
 
 
-def check_fitted(folder: Path, aligner: Aligner, bitext: FitBitext) -> None:
-    """Raise BadInput if a folder's aligner was fitted to other pairs or links, or with options other than `aligner`'s.
+def check_fitted(folder: Path, aligner: Aligner, bitext: FitBitext, others: Settings = {}) -> None:  # noqa: B006
+    """Raise BadInput if a folder's aligner was fitted to other pairs or links, or with options other than `aligner`'s
+    and `others`, which older folders do not name.
 
-    The folder records its `made_of`.
+    The folder records its `made_of` and these others.
     """
     fields = read_saved(folder, type(aligner))
     with naming(folder / CONFIG_FILE):
-        before = dict(fields.get("made_of", {}))
-    check_same(folder, before, made_of(aligner, bitext), "was fitted")
+        before = {**others, **fields.get("made_of", {})}
+    check_same(folder, before, {**made_of(aligner, bitext), **others}, "was fitted")
 
 
 def read_saved(folder: Path, kind: type[Aligner]) -> dict[str, Any]:

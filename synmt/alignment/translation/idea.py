@@ -11,7 +11,7 @@ and predicts y_1; row i reads y_i and predicts y_{i+1}. Layers are counted from 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -35,6 +35,7 @@ from synmt.alignment.translation import DIRECTIONS, GUIDE_FOLDER
 from synmt.alignment.translation.forced import Forced
 from synmt.data.records import SentencePair
 from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked, naming, read_config
+from synmt.model.made import flat, identity
 from synmt.model.source import ENCODERS, SourceSide, encoders_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, check_settings, option_names
@@ -145,13 +146,15 @@ class LinkIdea:
         from synmt.alignment.translation.fitting import FitModels
 
         check_new(how.out, how.resume, is_begun(how.out, self))
+        asked = fitting_config(self, how.settings)
         with locked(how.out):
             if (how.out / CONFIG_FILE).exists():
-                check_fitted(how.out, self, bitext)
+                check_fitted(how.out, self, bitext, asked.made_of())
             else:
-                models = FitModels(self, bitext, how, fitting_config(self, how.settings)).run()
+                models = FitModels(self, bitext, how, asked).run()
                 layers = [models.forward.layer, models.backward.layer]
-                write_saved(how.out, replace(self, models=models), layers=layers, made_of=made_of(self, bitext))
+                made = {**made_of(self, bitext), **asked.made_of()}
+                write_saved(how.out, replace(self, models=models), layers=layers, made_of=made)
         return self.open(how.out, how.device)
 
     def save(self, folder: Path) -> None:
@@ -203,6 +206,15 @@ class TranslationFitConfig:
     training: TrainingConfig
     encoders: tuple[SourceSide, SourceSide]
     models: Path | None
+
+    def made_of(self) -> dict[str, object]:
+        """Return what the models depend on, by option. Raises BadInput."""
+        options = {
+            f"--{name}": value for name, value in flat({**asdict(self.network), **asdict(self.training)}).items()
+        }
+        for name, side in zip(("--source-syntax", "--target-syntax"), self.encoders, strict=True):
+            options |= flat({name: side.settings()})
+        return {**options, "--models": identity(self.models) if self.models else ""}
 
 
 def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFitConfig:

@@ -105,8 +105,8 @@ def test_a_method_reads_the_models_of_another(folders: dict[str, Path], tmp_path
 
 
 def test_a_fit_resumes_where_it_stopped(tmp_path: Path) -> None:
-    whole = fit_to("shift-aet", PAIRS, tmp_path / "whole")
-    part = tmp_path / "part"
+    whole_folder, part = tmp_path / "whole", tmp_path / "part"
+    whole = fit_to("shift-aet", PAIRS, whole_folder)
     fit_to("shift-att", PAIRS, part / "guide")  # an interrupted fit got this far
     with pytest.raises(BadInput, match="--resume"):
         fit_to("shift-aet", PAIRS, part)
@@ -121,6 +121,13 @@ def test_a_fit_resumes_where_it_stopped(tmp_path: Path) -> None:
         fit_to("shift-aet", PAIRS, part, resume=True, shift_aet_layer=1)
     with pytest.raises(BadInput, match="links"):
         fit_to("shift-aet", PAIRS, part, LINKS, resume=True)
+    changes: list[dict[str, Any]] = [{"width": 32}, {"epochs": 9}, {"source_syntax": "mask"}]
+    for settings in changes:
+        named = min(settings).replace("_", "-")
+        with pytest.raises(BadInput, match=f"part: was fitted with --{named}"):
+            fit_to("shift-aet", PAIRS, part, resume=True, **settings)
+    with pytest.raises(BadInput, match="part: was fitted with different --models"):
+        fit_to("shift-aet", PAIRS, part, resume=True, models=str(whole_folder))
     with pytest.raises(BadInput, match="--resume"):
         fit_to("shift-aet", PAIRS, part)
 
