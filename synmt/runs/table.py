@@ -177,13 +177,18 @@ def lowest_loss(model: Path) -> float:
 def read_set(path: Path, sentences: int) -> tuple[list[int], list[list[str]]]:
     """Return the numbers of the sentences in a challenge set, from 0, and for each one the words of its reference if
     the set names them. sentences: of the test. Raises BadInput."""
-    rows = []
+    numbers, words = dict[int, None](), list[list[str]]()
     for line in read_lines([str(path)]):
-        row = line.text.split("\t")
-        if not row[0].isdecimal() or not 1 <= int(row[0]) <= sentences:
-            raise line.error(f"{row[0]!r} is not the number of a line of the test, from 1 to {sentences}")
-        rows.append(row)
-    return [int(row[0]) - 1 for row in rows], [row[1].lower().split() for row in rows if len(row) > 1]
+        number, *own = line.text.split("\t")
+        if not number.isdecimal() or not 1 <= int(number) <= sentences:
+            raise line.error(f"{number!r} is not the number of a line of the test, from 1 to {sentences}")
+        if int(number) - 1 in numbers:
+            raise line.error(f"sentence {number} is in the set twice")
+        if bool(own) != bool(words) and numbers:
+            raise line.error("either all sentences of a set have words after a tab, or none")
+        numbers[int(number) - 1] = None
+        words += [text.lower().split() for text in own[:1]]
+    return list(numbers), words
 
 
 def read_scores(segments: Segments, outputs: Sequence[Output]) -> dict[Output, Statistics]:

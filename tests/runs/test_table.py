@@ -255,3 +255,11 @@ def test_challenge_sets_have_their_own_scores(done: Done, tmp_path: Path, noted:
         (tmp_path / "wrong").write_text(f"60\n{wrong}\n")
         with pytest.raises(BadInput, match=f"wrong:2: {wrong!r} is not the number of a line of the test, from 1 to 60"):
             list(results(measured, {"wrong": tmp_path / "wrong"}))
+    for text, cause in (
+        ("1\tcat\n2\n", "either all sentences of a set have words after a tab, or none"),
+        ("1\n2\tcat\n", "either all sentences of a set have words after a tab, or none"),
+        ("1\n1\n", "sentence 1 is in the set twice"),
+    ):
+        (tmp_path / "wrong").write_text(text)
+        with pytest.raises(BadInput, match=f"wrong:2: {cause}"):
+            list(results(measured, {"wrong": tmp_path / "wrong"}))
