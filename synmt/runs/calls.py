@@ -91,13 +91,13 @@ def _with_tree(translation: "Translation", stream: TextIO) -> str:
     return translation.text
 
 
-def costs(model: str, source: str, target: str, **rest: Any) -> None:
+def costs(model: str, source: str, target: str, on_error: OnError = "fail", **rest: Any) -> None:
     """Write the log-probability of each target in nats, and its number of words including the end of the sentence.
     Both are 0 for a pair that cannot be scored."""
     from synmt.api.translation import Model
 
-    sides = [[line.text for line in read_lines([each])] for each in (source, target)]
-    found = Model.load(model).log_probabilities(zip(*sides, strict=True), **rest)
+    sides = [[line.text for line in read_lines([each], on_error)] for each in (source, target)]
+    found = Model.load(model).log_probabilities(zip(*sides, strict=True), on_error=on_error, **rest)
     for forced, text in zip(found, sides[1], strict=True):
         print(f"{forced.total():.6f}\t{len(text.split()) + 1 if forced.entries else 0}")
 

@@ -278,7 +278,7 @@ class Systems:
         read = self._parse_all()
         for test in self.run.tests:
             self._find_sets(test, read.get(f"tests/{test}/target"))
-        bad = {name: value for name, value in self.run.options.get("train", {}).items() if name == "on-error"}
+        bad = on_error_of(self.run.options.get("train", {}))
         cuts = {size: add_cut(self.tasks, size, self.run.train, bad) for size in self.run.sizes}
         for training in self.plan.trainings:
             self._train(training, cuts[training.size], self.run.dev)
@@ -408,6 +408,7 @@ class Systems:
         """Add the task that computes a model's cost of a test's references, summed over trees if it writes trees."""
         path, model = self._costs_of(training, test), model_of(self.place, training)
         options = {"model": model, "source": pair.source, "target": pair.target, "sum-trees": SUM_TREES}
+        options |= on_error_of(self.run.options.get("translate", {}))
         self.tasks.add_call(("measuring", f"{test} with {training.title}"), path, "costs", options, anew=True)
 
     def _costs_of(self, training: Training, test: str) -> Path:
@@ -442,6 +443,11 @@ class Systems:
         if made not in self.scores_of_dev:
             self.scores_of_dev[made] = score(self.run.metrics[0], path, self.dev_reference)
         return self.scores_of_dev[made]
+
+
+def on_error_of(options: Options) -> Options:
+    """Return the option for bad lines, if it is among these options."""
+    return {name: value for name, value in options.items() if name == "on-error"}
 
 
 def form_of(path: Path, side: int = 0) -> Form:

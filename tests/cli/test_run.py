@@ -230,12 +230,14 @@ def without_costs(table: str) -> list[list[str]]:
 
 def test_pairs_that_cannot_be_scored_have_no_cost(run: Path) -> None:
     sources, text = (run.parent / "train.jsonl").read_text().splitlines(), RUN.replace("mask = {}", "")
-    (run.parent / "some.jsonl").write_text("\n".join(["{}", *sources[1:]]) + "\n")
+    (run.parent / "some.jsonl").write_bytes("\n".join(["{}", *sources[1:]]).encode().replace(b"\n", b"\n\xff\n", 1))
     (run.parent / "rest.jsonl").write_text("\n".join(sources[1:]) + "\n")
     targets = (run.parent / "train.de").read_text().splitlines()
     (run.parent / "rest.de").write_text("\n".join(targets[1:]) + "\n")
-    tests = 'some = ["some.jsonl", "train.de"]\nrest = ["rest.jsonl", "rest.de"]'
-    run.write_text('metrics = ["bleu", "nats"]\n' + text.replace(SEEN, tests))
+    (run.parent / "some.de").write_text("\n".join([targets[0], *targets]) + "\n")
+    tests = 'some = ["some.jsonl", "some.de"]\nrest = ["rest.jsonl", "rest.de"]'
+    text = text.replace(SEEN, tests).replace("[translate]", '[translate]\non-error = "blank"')
+    run.write_text(f'metrics = ["bleu", "nats"]\n{text}')
     some, rest = [row["mean"] for row in rows_of(run) if row["metric"] == "nats"]
     assert some == pytest.approx(rest) and some > 1
 
