@@ -208,9 +208,10 @@ def joined(columns: list[list[str]]) -> None:
 
 
 def cut(file: str, lines: int, last: int | None = None, on_error: OnError = "fail") -> None:
-    """Write some lines of a file, links in Pharaoh format. Raises BadInput if the file is too short.
+    """Write some lines of a file. Raises BadInput if the file is too short.
 
-    lines: how many; last: start at the `last`-th line from the end, or with None at line 1; on_error: of `read_lines`.
+    lines: how many; last: start at the `last`-th line from the end, and write links of `align` in Pharaoh format; with
+    None, start at line 1; on_error: of `read_lines`.
     """
     texts = [line.text for line in read_lines([file], on_error)]
     begin = 0 if last is None else len(texts) - last
@@ -218,7 +219,7 @@ def cut(file: str, lines: int, last: int | None = None, on_error: OnError = "fai
     if len(texts) < least:
         raise BadInput(f"has {counted(len(texts), 'line')}, fewer than a size of the run, {least}", file)
     for text in texts[begin : begin + lines]:
-        fields = orjson.loads(text) if text.startswith('{"source":') else None
+        fields = orjson.loads(text) if last and text.startswith('{"source":') else None
         print(write_links((i, j) for i, j, _ in fields["links"]) if fields else text)
 
 

@@ -44,6 +44,13 @@ def test_a_bad_line_is_cut_as_training_reads_it(tmp_path: Path) -> None:
     assert source.read_text() == "one\n\nthree\n"
 
 
+def test_text_that_looks_like_links_is_cut_as_text(tmp_path: Path) -> None:
+    text = 'a\n{"source": ["a"], "target": ["b"], "links": [[0, 0, 1.0]]}\n{"source": "x"}\n'
+    (tmp_path / "en").write_text(text)
+    source, target = cuts(tmp_path, tmp_path / "en", tmp_path / "en", 3)
+    assert source.read_text() == target.read_text() == text
+
+
 def test_both_sides_can_have_the_same_file_name(tmp_path: Path) -> None:
     for language in ("en", "de"):
         (tmp_path / language).mkdir()
