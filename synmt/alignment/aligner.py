@@ -221,7 +221,7 @@ def made_of(aligner: Aligner, bitext: FitBitext) -> dict[str, object]:
     return {**inputs_of(bitext.pairs, bitext.guide), **options}
 
 
-def check_fitted(folder: Path, aligner: Aligner, bitext: FitBitext, others: Settings = {}) -> None:  # noqa: B006
+def check_fitted(folder: Path, aligner: Aligner, bitext: FitBitext, others: Settings) -> None:
     """Raise BadInput if a folder's aligner was fitted to other pairs or links, or with options other than `aligner`'s
     and `others`, which older folders do not name.
 

@@ -71,7 +71,7 @@ class Hmms:
                 for name, each in ((HMM, own), (NEURAL, others))
             )
             if of_hmm.resume:
-                check_fitted(of_hmm.out, hmm, bitext)
+                check_fitted(of_hmm.out, hmm, bitext, {})
             hmm = Hmm.open(of_hmm.out, how.device) if of_hmm.resume else hmm.fit(bitext, of_hmm)
             made = replace(self, text=bitext.text, both=(hmm, neural.fit(bitext, of_neural)))
             write_saved(how.out, made)
