@@ -11,9 +11,10 @@ from pathlib import Path
 from shutil import rmtree
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.choice import scope_of, settings_of_fit
+from synmt.alignment.choice import scope_of, settings_of_fit, used_by
 from synmt.alignment.config import AlignConfig
 from synmt.data.records import sentences_in
+from synmt.model.files import read_config
 from synmt.options import Scope, config_of
 from synmt.runs.file import LEARNED, OF_ALIGNERS, Options, Pair, RunFile, check_together, keywords, used_of
 from synmt.runs.systems import add_parse, check_sizes, named
@@ -200,6 +201,9 @@ def rows_of(run: RunFile) -> dict[str, Row]:
         except ValueError as error:
             raise BadInput(f"aligner {name}: {error}") from None
         used |= rows[name].options.keys()
+    for name, row in rows.items():
+        if row.models and not _has_models(row.models, rows):
+            raise BadInput(f"aligner {name}: models: {row.models} has no translation models")
     if unused := shared.keys() - used:
         raise BadInput(f"align: {min(unused)} has no effect on the aligners of the run")
     _in_order(rows)
@@ -243,6 +247,12 @@ def _check_of_aligner(own: Options, names: Iterable[str]) -> None:
     for each in LEARNED:
         if each in own and own[each] not in names and not Path(str(own[each])).exists():
             raise ValueError(f"{each}: {own[each]} is neither an aligner of the run nor a file")
+
+
+def _has_models(name: str, rows: Mapping[str, Row]) -> bool:
+    """Return whether an aligner of the run, or of a folder, has models for others to reuse. Raises BadInput."""
+    method = rows[name].method if name in rows else read_config(Path(name)).get("aligner")
+    return method in ALIGNERS and "models" in used_by(str(method), {})
 
 
 def _scope(method: str | None, options: Options, others: Sequence[str]) -> Scope:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from synmt.alignment import ALIGNERS
+from synmt.model.files import write_config
 from synmt.runs import systems
 from synmt.runs.calls import call
 from synmt.runs.file import Options, Pair, RunFile
@@ -145,8 +146,13 @@ def test_an_aligner_of_a_run_reuses_the_models_of_a_folder(tmp_path: Path, monke
     (tmp_path / "pairs").write_text("das Haus\tthe house\n")
     (tmp_path / "gold").write_text("0-0 1-1\n")
     (tmp_path / "saved").mkdir()
+    write_config(tmp_path / "saved", {"aligner": "naive-att"})
     aligners = f"[tests]\nt = ['pairs', 'gold']\n[aligners]\nshift-att = {{ models = '{tmp_path / 'saved'}' }}\n"
     (tmp_path / "run.toml").write_text(aligners)
+    for other in "hmm", tmp_path / "pairs", tmp_path:
+        (tmp_path / "other.toml").write_text(aligners.replace(str(tmp_path / "saved"), str(other)) + "hmm = {}\n")
+        with pytest.raises(BadInput, match=r"models: hmm has no translation models|config\.json: No(t a| such file)"):
+            Run.open(tmp_path / "other.toml", tmp_path / "out")
     run = Run.open(tmp_path / "run.toml", tmp_path / "out")
     assert tmp_path / "saved" in run.files()
     called: list[Options] = []
