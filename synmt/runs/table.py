@@ -141,12 +141,14 @@ class Measured:
         losses: dict[str, list[float]] = {}
         others = [mean(each.higher_is_better, name) for name, each in segments.items()]
         scores = [read_scores(each, outputs) for each in segments.values()]
+        costs = {each: read_costs(each.costs) for each in outputs if each.costs}
+        everywhere = np.all([own[:, 1:] > 0 for own in costs.values()], axis=0)  # sentences that all models can score
         for each in outputs:
             files = Files((str(each.path),), (str(each.reference),))
             given = open_input(names, files, MetricConfig(link_base=0))
             ((*statistics,),) = sentence_statistics(given)
-            costs = [read_costs(each.costs)] if each.costs else []
-            found.setdefault(each.system, []).append([*statistics, *costs, *(of[each] for of in scores)])
+            cost = [costs[each] * everywhere] if each in costs else []
+            found.setdefault(each.system, []).append([*statistics, *cost, *(of[each] for of in scores)])
             if with_losses:
                 losses.setdefault(each.system, []).append(lowest_loss(each.model))
         return cls([*given.metrics, *([COSTS] if outputs[0].costs else []), *others], outputs, found, losses)

@@ -122,6 +122,16 @@ def test_losses_on_dev_are_compared_over_seeds(done: Done) -> None:
     assert (alone.metric, alone.difference, alone.p, alone.verdict) == ("dev loss", -1, None, "")
 
 
+def test_costs_are_compared_on_sentences_that_all_models_can_score(done: Done) -> None:
+    """Otherwise a system would gain by leaving out a sentence that is hard for the others, too."""
+    rows = {"base": "-30\t3\n" + "-2\t1\n" * 59, "new": "0\t0\n" + "-2\t1\n" * 59}
+    for system, text in rows.items():
+        (done.folder / f"{system}.costs").write_text(text)
+    outputs = [replace(each, costs=done.folder / f"{each.system}.costs") for each in done.outputs()]
+    found = [each.scores for each in results(Measured.of(outputs, ["bleu"])) if each.metric == "nats"]
+    assert found == [[2.0, 2.0], [2.0, 2.0]]
+
+
 def test_with_one_seed_the_table_warns_about_p(done: Done) -> None:
     done.seeds = [1]
     new = done.found()[2]
