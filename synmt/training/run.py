@@ -19,6 +19,7 @@ from synmt.device import bf16_slowdown
 from synmt.model.config import ModelConfig
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
+from synmt.model.made import differing
 from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import BadInput, BadLines, Line, Notes, OnError, WrongUsage, counted, read_lines, read_parallel
 from synmt.text.bpe import Bpe
@@ -140,11 +141,17 @@ class TrainingText:
             raise WrongUsage(
                 "--prepared: standard input, pipes and pairs without a file cannot be found again; name a file"
             )
-        known = made_of(files, self.model, recipe.training, recipe.codes, recipe.start, bad.on_error) if files else None
+
+        def made_now() -> dict[str, str]:
+            return made_of(files, self.model, recipe.training, recipe.codes, recipe.start, bad.on_error)
+
+        known = made_now() if files else None
 
         def make(folder: Path) -> None:
             own_notes, own_bad = Notes(), BadLines(bad.on_error)
             pairs = self.read(own_notes, own_bad)
+            for option in differing(known, made_now()) if known else []:
+                raise BadInput("has changed while it was read", files.get(option, option))
             if not len(pairs):
                 raise BadInput("no sentence pairs to train on")
             vocabulary = recipe.start.vocabulary if recipe.start else None

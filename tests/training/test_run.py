@@ -385,6 +385,23 @@ def test_a_model_made_meanwhile_is_not_continued(tmp_path: Path, monkeypatch: py
     assert ModelFolder.open(out, ModelConfig).training["updates"] == 1
 
 
+def test_pairs_that_change_while_they_are_read_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise, once the old pairs are back, later runs would find the columns of the others."""
+    data = write_corpus(tmp_path)
+    targets = (tmp_path / "train.de").read_text()
+
+    def read(*given: Any) -> Any:
+        (tmp_path / "train.de").write_text(targets.replace("ist", "war"))
+        return read_bitext(*given)
+
+    monkeypatch.setattr("synmt.training.run.read_bitext", read)
+    with pytest.raises(BadInput, match=r"train\.de: has changed while it was read"):
+        run(tmp_path / "model", data, prepared=tmp_path / "columns")
+    monkeypatch.setattr("synmt.training.run.read_bitext", read_bitext)
+    (tmp_path / "train.de").write_text(targets)
+    assert "ist" in run(tmp_path / "model", data, prepared=tmp_path / "columns").vocabulary.target
+
+
 def test_a_run_with_another_order_of_batches_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = write_corpus(tmp_path)
     run(tmp_path / "model", data, config=replace(SHORT, updates=1))
