@@ -1,4 +1,4 @@
-"""Reads sentence pairs to align from lines of `source TAB target`, and links of other programs that belong to them."""
+"""Reads sentence pairs to align, and links of other programs that belong to them."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from synmt.alignment.aligner import Needs
-from synmt.data.records import SentencePair, columns_of_pairs, pair_lines, source_records
+from synmt.data.records import SentencePair, read_columns, source_records
 from synmt.data.words import Sides
 from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines
 from synmt.text.links import HEADER, Link, LinkError, check_inside, detect_base, read_a3, read_json, read_scores
@@ -18,25 +18,23 @@ MANY = 20  # pairs with links; among this many, some pair links a first word
 
 
 def read_pairs(
-    lines: Iterable[Line], needs: Needs, words: Sides, max_words: int, bad: BadLines
+    pairs: Iterable[tuple[Line, ...]], needs: Needs, words: Sides, max_words: int, bad: BadLines
 ) -> Iterator[SentencePair]:
-    """Yield a pair for each line; each side is raw text or a record. Reads ahead if a side has to be parsed.
+    """Yield the pair of each source and target, which are raw text or a record. Reads ahead if a side has to be parsed.
 
-    A line is bad if it does not have two columns, or if a side has more than `max_words` words. If that does not end
-    the stream, both sides of its pair are empty.
+    A line of more than `max_words` words is bad. If that does not end the stream, both sides of its pair are empty.
     """
-    columns = tee(columns_of_pairs(lines, bad))
+    columns = tee(pairs)
     sources, targets = (
         source_records(map(itemgetter(side), columns[side]), needs[side], words[side], bad, strict=True)
         for side in (0, 1)
     )
-    for (line, left), (_, right) in zip(sources, targets, strict=True):
-        longest = max(len(left.tokens), len(right.tokens))
-        if longest > max_words:
-            bad.add(line.error(f"a side has {longest} words, more than --max-words {max_words}"))
+    for (source, left), (target, right) in zip(sources, targets, strict=True):
+        count, line = max((len(left.tokens), source), (len(right.tokens), target), key=itemgetter(0))
+        if count > max_words:
+            bad.add(line.error(f"a side has {count} words, more than --max-words {max_words}"))
             left = right = ParseRecord()
-        line = replace(line, text="")
-        yield SentencePair(left, right, (line, line))
+        yield SentencePair(left, right, (replace(source, text=""), replace(target, text="")))
 
 
 def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Iterator[SentencePair]:
@@ -128,8 +126,8 @@ def check_links(
     checked."""
     if all(map(os.path.isfile, [*links, *files])):
         source, target = (side.without_trees(fields) for side, fields in zip(sides, needs, strict=True))
-        lines, bad = pair_lines(files, on_error), BadLines(on_error)
-        pairs = read_pairs(lines, (frozenset(), frozenset()), (source, target), max_words, bad)
+        bad = BadLines(on_error)
+        pairs = read_pairs(read_columns(files, bad), (frozenset(), frozenset()), (source, target), max_words, bad)
         for _ in with_known_links(pairs, links):
             pass
 

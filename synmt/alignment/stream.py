@@ -17,7 +17,7 @@ from synmt.alignment.derived import TREES, Lexicon
 from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning
 from synmt.alignment.pairs import check_links, note_bases, read_pairs, with_known_links
 from synmt.data.bitext import Bitext
-from synmt.data.records import SentencePair, are_parallel, pair_lines
+from synmt.data.records import SentencePair, are_parallel, read_columns
 from synmt.data.words import Sides, note_doubts, say_doubts, sides_of, words_of
 from synmt.model.files import check_new
 from synmt.streams import (
@@ -65,7 +65,7 @@ def align_stream(
     needs = needed(aligner.needs(), config)
     if links:
         check_links(links, files, needs, config.max_words, sides, on_error)
-    pairs = read_pairs(pair_lines(files, on_error), needs, sides, config.max_words, bad)
+    pairs = read_pairs(read_columns(files, bad), needs, sides, config.max_words, bad)
     pairs = with_known_links(pairs, links) if links else pairs
     with processes(config.jobs, aligning(aligner, config), _open_aligning, given, config) as run:
         _write(run, pairs, config, lexicon)
@@ -101,9 +101,9 @@ def fit_stream(
         sides = sides_of(text.languages, text.tokenizer or "moses")
         check_links([fit.guide], files, needs, config.max_words, sides, on_error)
     notes, count = Notes(), partial(count_lines, files[:1] if are_parallel(files) else files)
-    lines = with_progress(pair_lines(files, on_error), "pairs", count, "reading")
+    columns = with_progress(read_columns(files, bad), "pairs", count, "reading")
     note_tokenizers(notes, text.tokenizer or "moses", dict(zip(("source", "target"), text.languages, strict=True)))
-    with fitted(fit, lines, config, text, bad, notes, say) as fitting:
+    with fitted(fit, columns, config, text, bad, notes, say) as fitting:
         if os.environ.get("RANK", "0") == "0":
             notes.say()
             progress = with_progress(fitting.pairs(), "pairs", lambda: len(fitting.bitext), "aligning")
@@ -127,16 +127,16 @@ class Fitted:
 @contextmanager
 def fitted(
     fit: FitConfig,
-    lines: Iterable[Line],
+    columns: Iterable[tuple[Line, ...]],
     config: AlignConfig,
     text: TextConfig,
     bad: BadLines,
     notes: Notes,
     say: bool = False,
 ) -> Iterator[Fitted]:
-    """Provide an aligner that is fitted to the pairs of lines; without `fit.out`, its folder is removed at the end.
+    """Provide an aligner that is fitted to pairs; without `fit.out`, its folder is removed at the end.
 
-    notes: doubts, also about the fit; say: note how long the fit takes. Raises BadInput.
+    columns: sources and targets; notes: doubts, also about the fit; say: note how long the fit takes. Raises BadInput.
     """
     aligner, kind = new_aligner(fit.method, fit.settings), ALIGNERS[fit.method]
     if fit.out:  # before parsing, which may take hours
@@ -147,7 +147,7 @@ def fitted(
         raise WrongUsage(f"{fit.method} cannot be fitted by several processes: use --method {joined}")
     tokenizer = text.tokenizer or "moses"
     sides = sides_of(text.languages, tokenizer)
-    pairs = read_pairs(lines, needed(aligner.needs(fit.settings), config), sides, config.max_words, bad)
+    pairs = read_pairs(columns, needed(aligner.needs(fit.settings), config), sides, config.max_words, bad)
     kept, known = KeptPairs(), [fit.guide] if fit.guide else []
     bitext = Bitext(kept.whole(with_known_links(pairs, known) if known else pairs))
     if not len(bitext):

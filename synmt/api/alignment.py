@@ -14,7 +14,7 @@ from synmt.alignment.linking import KnownLinks, aligned
 from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.alignment.stream import WINDOW, fitted, needed, sides_for
 from synmt.api.given import Pair, as_given, config_of_all, lines_of_pairs, not_given, takes
-from synmt.data.records import SentencePair
+from synmt.data.records import SentencePair, columns_of_pairs
 from synmt.data.words import SideWords, say_doubts
 from synmt.options import Scope, check_used, settings_of
 from synmt.streams import BadLines, Notes, OnError, WrongUsage, shown, windows
@@ -86,10 +86,11 @@ def align(
     chosen = method or default_method(kept if resume else None)
     own |= {"fit": True, "method": chosen}
     _check(settings, scope_of(as_given({**settings, **{name: each for name, each in own.items() if each}})), own)
-    bad, notes, lines = BadLines(on_error), Notes(), lines_of_pairs(pairs, "pairs", on_error)
+    bad, notes = BadLines(on_error), Notes()
+    columns = columns_of_pairs(lines_of_pairs(pairs, "pairs", on_error), bad)
     with ExitStack() as stack:
         fit = FitConfig(chosen, others, guide, kept, resume, device)
-        fitting = stack.enter_context(fitted(fit, lines, config, text, bad, notes))
+        fitting = stack.enter_context(fitted(fit, columns, config, text, bad, notes))
         found = _links(fitting.aligner, fitting.pairs(), config, bad, notes)
         return _closing(stack.pop_all(), found)
 
@@ -106,7 +107,8 @@ def _combined(
     _check(settings, scope_of({**as_given(settings), "links-from": links}), {"links-from": links})
     known, bad = KnownLinks.of(config, len(links)), BadLines(on_error)
     sides, needs = sides_for(known, text), needed(known.needs(), config)
-    found = read_pairs(lines_of_pairs(pairs, "pairs", on_error), needs, sides, config.max_words, bad)
+    columns = columns_of_pairs(lines_of_pairs(pairs, "pairs", on_error), bad)
+    found = read_pairs(columns, needs, sides, config.max_words, bad)
     return _links(known, with_known_links(found, links), config, bad, Notes(), sides)
 
 
@@ -145,7 +147,8 @@ class Aligner:
         _check(settings, self.scope, {})
         sides, bad, notes = sides_for(self.aligner, text), BadLines(on_error), Notes()
         needs = needed(self.aligner.needs(), config)
-        found = read_pairs(lines_of_pairs(pairs, "pairs", on_error), needs, sides, config.max_words, bad)
+        columns = columns_of_pairs(lines_of_pairs(pairs, "pairs", on_error), bad)
+        found = read_pairs(columns, needs, sides, config.max_words, bad)
         return _links(self.aligner, found, config, bad, notes, sides)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import torch
 
 from synmt.api.given import Pair, Sentence, as_given, config_of_all, lines_of, lines_of_pairs, takes
+from synmt.data.records import columns_of_pairs
 from synmt.data.words import say_doubts
 from synmt.device import Precision, local_device
 from synmt.inspection import Picture, PictureConfig
@@ -181,8 +182,8 @@ class Model:
     ) -> Iterator[ForcedTarget]:
         model, bad = self.folders[0].config, BadLines(on_error)
         sides = words_of_sides(model, config)
-        lines = lines_of_pairs(pairs, "pairs", on_error)
-        for window in windows(forced_pairs(translator, model, sides, lines, config, bad, Latest()), WINDOW):
+        columns = columns_of_pairs(lines_of_pairs(pairs, "pairs", on_error), bad)
+        for window in windows(forced_pairs(translator, model, sides, columns, config, bad, Latest()), WINDOW):
             yield from forced_targets(translator, model, window, config)
         say_doubts(bad, Notes(), *sides)
 

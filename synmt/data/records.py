@@ -52,13 +52,19 @@ def are_parallel(files: Sequence[str]) -> bool:
     return "\t" not in first and BARS not in first
 
 
-def pair_lines(files: Sequence[str], on_error: OnError) -> Iterator[Line]:
-    """Yield lines of `source TAB target`, from files of such lines or from two parallel files. Raises BadInput."""
+def read_columns(files: Sequence[str], bad: BadLines) -> Iterator[tuple[Line, ...]]:
+    """Yield the source and target of each pair, from files of `source TAB target` lines or from two parallel files.
+
+    An empty or bad line, or a line next to a bad one, has no text. Raises BadInput.
+    """
     if not are_parallel(files):
-        yield from read_lines(files, on_error)
+        yield from columns_of_pairs(read_lines(files, bad.on_error), bad)
         return
-    for source, target in read_parallel(files, on_error):
-        yield replace(source, text=f"{source.text}\t{target.text}", fault=source.fault or target.fault)
+    for lines in read_parallel(files, bad.on_error):
+        if faulty := [line for line in lines if line.fault]:
+            bad.add(faulty[0].error(faulty[0].fault))
+            lines = tuple(replace(line, text="", fault="") for line in lines)
+        yield lines
 
 
 def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, Line]]:

@@ -16,7 +16,7 @@ import torch
 
 from synmt.data.batches import in_batches
 from synmt.data.corpus import Corpus
-from synmt.data.records import columns_of_pairs, pair_lines, source_records, target_form, target_records
+from synmt.data.records import read_columns, source_records, target_form, target_records
 from synmt.data.words import Sides, say_doubts
 from synmt.device import autocast, local_device
 from synmt.ideas.target.arcs.search import ArcOutput
@@ -70,7 +70,7 @@ NOTHING = ForcedPair(SourceFeatures([], words=0), [])
 
 
 def score_stream(model: Path, files: Sequence[str], config: TranslateConfig, device: str, on_error: OnError) -> None:
-    """Write a line for each pair of the files, as `pair_lines`, to standard output, an empty one for an empty pair.
+    """Write a line for each pair of the files, as `read_columns`, to standard output, an empty one for an empty pair.
 
     Raises BadInput for a bad line, or leaves it empty with `on_error="blank"`. stderr reports how many lines were left
     empty, and how many subwords the model does not know.
@@ -81,7 +81,7 @@ def score_stream(model: Path, files: Sequence[str], config: TranslateConfig, dev
     sides = words_of_sides(folder.config, config)
     unknown = 0
     latest = Latest()
-    pairs = forced_pairs(translator, folder.config, sides, pair_lines(files, on_error), config, bad, latest)
+    pairs = forced_pairs(translator, folder.config, sides, read_columns(files, bad), config, bad, latest)
     with LineWriter() as output:
         for window in windows(pairs, WINDOW, pauses=latest.pauses):
             for forced in forced_targets(translator, folder.config, window, config):
@@ -98,13 +98,13 @@ def forced_pairs(
     translator: Translator,
     model: ModelConfig,
     sides: Sides,
-    lines: Iterable[Line],
+    pairs: Iterable[tuple[Line, ...]],
     config: TranslateConfig,
     bad: BadLines,
     latest: Latest,
 ) -> Iterator[ForcedPair]:
-    """Yield the pair of each `source TAB target` line, empty for lines left empty; `latest` records each line."""
-    both, *columns = tee(columns_of_pairs(lines, bad), 3)
+    """Yield the pair of each source and target, empty for lines left empty; `latest` records each line."""
+    both, *columns = tee(pairs, 3)
     lefts, rights = (map(itemgetter(side), columns[side]) for side in (0, 1))
     sources = source_records(lefts, model.source.needs(training=False), sides[0], bad)
     form, of_targets = target_form(rights, bool(model.target.spelling.trees))

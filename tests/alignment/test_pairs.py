@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from synmt.alignment.pairs import read_pairs, with_known_links
-from synmt.data.records import SentencePair
+from synmt.data.records import SentencePair, columns_of_pairs
 from synmt.data.words import sides_of
 from synmt.streams import BadInput, BadLines, Line
 from synmt.text.links import Link
@@ -28,7 +28,8 @@ class KeptErrors(BadLines):
 def read(*texts: str, bad: BadLines | None = None, faults: tuple[str, ...] = ()) -> list[SentencePair]:
     lines = [Line(text, "in", number) for number, text in enumerate(texts, 1)]
     lines += [Line("", "in", len(texts) + 1, fault) for fault in faults]
-    return list(read_pairs(lines, NOTHING, sides_of(("en", "de"), "none"), 5, bad or BadLines()))
+    bad = bad or BadLines()
+    return list(read_pairs(columns_of_pairs(lines, bad), NOTHING, sides_of(("en", "de"), "none"), 5, bad))
 
 
 def words(pairs: list[SentencePair]) -> list[tuple[str, str]]:

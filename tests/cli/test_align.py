@@ -475,6 +475,24 @@ def test_without_an_aligner_one_is_fitted(tmp_path: Path) -> None:
         links_of(*quick, sides[0], tmp_path / "short.en")
 
 
+@pytest.mark.parametrize(
+    ("target", "cause"),
+    [
+        ('{"tokens": ["x"]}\n{"tokens": ["y"\n', "not JSON: "),
+        ('{"tokens": ["x"]}\n{"tokens": ["x", "y", "z"]}\n', "a side has 3 words, more than --max-words 2"),
+        ("x\n\0\n", "NUL byte"),
+    ],
+)
+def test_an_error_names_the_one_of_two_parallel_files(target: str, cause: str, tmp_path: Path) -> None:
+    (tmp_path / "source").write_text("a\nb\tc\n")
+    (tmp_path / "target").write_text(target)
+    (tmp_path / "links").write_text("0-0\n0-0\n")
+    command = "synmt align --links-from links --max-words 2 --tokenizer none source target"
+    assert is_one_line_of_error(shell(command, tmp_path), f"synmt align: target:2: {cause}")
+    blanked = shell(f"{command} --on-error blank", tmp_path)
+    assert (blanked.stdout, blanked.stderr) == ("0-0\n\n", "synmt align: 1 bad line left empty\n")
+
+
 @pytest.mark.parametrize("letter", LETTERS)
 def test_option_letters_of_other_aligners_suggest_ours(letter: str) -> None:
     command = commands()["align"]
