@@ -5,14 +5,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import as_given, checked_words, config_of_all, numbered, takes, with_text
+from synmt.api.given import as_given, config_of_all, numbered, takes, with_text
 from synmt.options import check_used, options_in, settings_of
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
 from synmt.parsers.config import language_from, scope_of
 from synmt.parsers.parser import Parser, ParserInput
-from synmt.parsers.stream import ParserPool
-from synmt.streams import BadInput, BadLines, OnError, counted, note, read_lines
-from synmt.trees.record import ParseRecord
+from synmt.parsers.stream import ParserPool, check_text
+from synmt.streams import BadInput, BadLines, Line, OnError, counted, note, read_lines
+from synmt.trees.record import ParseRecord, read_words
 
 Sentences = Path | Iterable[str | Sequence[str]]
 
@@ -67,13 +67,22 @@ def _parses(
 
 def _inputs(sentences: Sentences, words: Callable[[str], ParserInput], bad: BadLines) -> Iterator[ParserInput]:
     nothing: ParserInput = ""
+    is_text = False
+    for line, read in _lines(sentences, words, bad.on_error):
+        if read is words and not is_text and line.text.strip():
+            check_text(line)
+            is_text = True
+        yield bad.read(line, read, nothing)
+
+
+def _lines(
+    sentences: Sentences, words: Callable[[str], ParserInput], on_error: OnError
+) -> Iterator[tuple[Line, Callable[[str], ParserInput]]]:
+    """Yield each sentence as a line, and how to read it: text by `words`."""
     if isinstance(sentences, Path):
-        yield from (bad.read(line, words, nothing) for line in read_lines([str(sentences)], bad.on_error))
+        yield from ((line, words) for line in read_lines([str(sentences)], on_error))
         return
     for line, sentence in numbered(sentences, "sentences"):
-        if isinstance(sentence, str):
-            yield bad.read(with_text(line, (sentence,), bad.on_error), words, nothing)
-            continue
-        if isinstance(sentence, ParseRecord) or not isinstance(sentence, Sequence):
+        if not isinstance(sentence, str | list | tuple):
             raise TypeError(f"a sentence to parse is a str or a list of words, not {type(sentence).__name__}")
-        yield checked_words(sentence, line)
+        yield with_text(line, (sentence,), on_error), words if isinstance(sentence, str) else read_words

@@ -116,13 +116,18 @@ def parses_of_lines(files: Sequence[str], tokenized: bool, bad: BadLines) -> Par
     """Parse each line of files. tokenized: lines are space-separated tokens. Raises BadInput for a file of trees."""
     latest = Latest()
     first, lines = sniff(latest.follow(read_lines(files, bad.on_error)))
-    if form := tree_form(first):
-        line = next(line for line in lines if line.text.strip())
-        raise line.error(f"looks like {form}, not text: add --input {form}")
+    if tree_form(first):
+        check_text(next(line for line in lines if line.text.strip()), "add --input")
     read: Callable[[str], ParserInput] = str.split if tokenized else str
     nothing: ParserInput = ""
     texts = (bad.read(line, read, nothing) for line in lines)
     return lambda parser: parse_texts(texts, parser, latest.pauses)
+
+
+def check_text(line: Line, remedy: str = "") -> None:
+    """Raise BadInput for the first line of trees. remedy: what to do with the form that it has."""
+    if form := tree_form(line.text):
+        raise line.error(f"looks like {form}, not text" + f": {remedy} {form}" * bool(remedy))
 
 
 def parses_of_trees(lines: Iterable[Line], read: Callable[[str], ParseRecord], again: Again, bad: BadLines) -> Parsing:

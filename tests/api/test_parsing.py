@@ -1,11 +1,13 @@
 """Parses from Python equal those of the command."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import synmt
 from synmt.parsers import ParserName
+from synmt.streams import Note
 from tests.cli.commands import in_process
 
 TEXTS = ["He is my father.", "", "Stop it! She saw the old dogs.", "  two   spaces ", "\ufeffA mark"]
@@ -25,12 +27,35 @@ def test_given_tokens_are_not_changed() -> None:
     assert synmt.read_record(expected) == record
 
 
+def test_a_file_of_trees_is_not_parsed_as_text(tmp_path: Path) -> None:
+    (tmp_path / "trees").write_text("\n(S (NP (DT The) (NN end)))\n")
+    with pytest.raises(synmt.BadInput, match=r"trees:2: looks like ptb, not text$"):
+        list(synmt.parse(tmp_path / "trees", "udpipe"))
+
+
+def test_words_that_are_none_give_an_empty_record_if_asked() -> None:
+    with pytest.warns(Note, match="^1 bad line left empty$"):
+        bad, good = synmt.parse([["New York"], ["New", "York"]], "udpipe", on_error="blank")
+    assert (bad, good.tokens) == (synmt.ParseRecord(), ["New", "York"])
+
+
 @pytest.mark.parametrize(
     ("wrong", "kind", "cause"),
     [
         (lambda: synmt.parse("He is."), TypeError, "not a single str"),
         (lambda: synmt.parse(["a", "b\nc"], "udpipe"), synmt.BadInput, "^sentences:2: an end of line in a sentence$"),
         (lambda: synmt.parse(["a\0"], "udpipe"), synmt.BadInput, "^sentences:1: NUL in a sentence$"),
+        (
+            lambda: synmt.parse(["", '{"text": "Go."}'], "udpipe"),
+            synmt.BadInput,
+            "^sentences:2: looks like records, not",
+        ),
+        (
+            lambda: synmt.parse([["a"], "# text = Go."], "udpipe"),
+            synmt.BadInput,
+            "^sentences:2: looks like conllu, not",
+        ),
+        (lambda: synmt.parse([synmt.ParseRecord("Go.")], "udpipe"), TypeError, "not ParseRecord$"),  # type: ignore[list-item]
         (lambda: synmt.parse([["New York"]], "udpipe"), synmt.BadInput, "'New York' is not a word"),
         (lambda: synmt.parse([], "udpipe", model="nothing"), synmt.BadInput, "nothing: No such file"),
         (lambda: synmt.parse([], "udpipe", language="fr"), synmt.BadInput, "'fr'"),
