@@ -155,8 +155,9 @@ class Measured:
 
     def within(self, part: Path) -> Self:
         """Return the statistics of the sentences of a challenge set. If the set names words of the references, add a
-        metric that counts how many of them occur in the translations."""
+        metric that counts how many of them occur in the translations, if the outputs are translations."""
         numbers, words = read_set(part, self.sentences)
+        words = words if all(each.compares == "translations" for each in self.metrics) else []
         found: dict[str, list[list[Statistics]]] = {}
         for system, seeds in self.statistics.items():
             outputs = [each for each in self.outputs if each.system == system]

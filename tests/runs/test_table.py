@@ -236,6 +236,14 @@ def test_several_systems_have_a_corrected_p(done: Done) -> None:
     ]  # fmt: skip
 
 
+def test_links_contain_no_words_of_a_set(tmp_path: Path) -> None:
+    for name, text in {"found": "0-0\n1-1\n", "gold": "0-0\n1-1\n", "set": "1\tcat\n2\tthe dog\n"}.items():
+        (tmp_path / name).write_text(text)
+    outputs = [Output(None, "vilar", each, 1, tmp_path / "found", tmp_path / "gold", Path(each)) for each in "ab"]
+    found = results(Measured.of(outputs, ["aer"]), {"cats": tmp_path / "set"})
+    assert {(each.test, each.metric) for each in found} == {("vilar", "AER"), ("vilar, cats", "AER")}
+
+
 def test_words_with_punctuation_are_found(tmp_path: Path) -> None:
     """A translation that equals the reference has all of its words."""
     lines = ["Ein Mann im T-Shirt fährt U-Bahn.", "Es sind 9,5 % weniger.", "The man's dog"]
