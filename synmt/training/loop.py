@@ -186,7 +186,13 @@ class Trainer:
     def _validation_is_due(self) -> bool:
         progress, every = self.progress, self.config.validate_every
         due = progress.update % every == 0 if every else progress.batches_of_epoch == 0
-        return progress.validated < progress.update and (due or progress.update == self.total)
+        due = due or progress.update == self.total or self._is_out_of_time()
+        return progress.validated < progress.update and due
+
+    def _is_out_of_time(self) -> bool:
+        """Return whether some process has trained for longer than the run may last."""
+        minutes = self.config.minutes
+        return bool(minutes) and self.processes.any(time.monotonic() - self.started > 60 * minutes)
 
     def _validate_if_due(self, interruption: Interruption) -> None:
         """Score the mean of the recent parameters, save it as the model if it is the best, and save a checkpoint."""

@@ -205,6 +205,15 @@ def test_the_log_records_what_was_trained_on(tmp_path: Path) -> None:
             assert float(row["valid_perplexity"]) == pytest.approx(np.exp(float(row["valid_loss"])), rel=1e-4)
 
 
+def test_a_run_ends_when_its_time_is_over_even_within_an_epoch(tmp_path: Path) -> None:
+    data = write_corpus(tmp_path)
+    short = run(tmp_path / "short", data, config=replace(SHORT, minutes=1e-9))
+    assert newest(short).name == "update-1.safetensors" and short.parameters.exists()
+    long = run(tmp_path / "long", data, config=replace(SHORT, minutes=60.0))
+    assert int(newest(long).stem.removeprefix("update-")) > 3
+    assert log_rows(long) == log_rows(run(tmp_path / "unlimited", data, config=SHORT))
+
+
 @pytest.mark.parametrize("clip", [0.0, 1e-3])
 def test_the_norm_covers_the_whole_gradient(clip: float) -> None:
     data, vocabulary = tiny.corpus("sequence")
