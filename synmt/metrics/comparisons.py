@@ -134,7 +134,7 @@ def _cells(comparison: Comparison, level: float, resamples: int) -> tuple[str, s
     score, digits = comparison.score.score, comparison.score.decimals
     if comparison.against is None:
         return f"{score:.{digits}f}", "", ""
-    p = f"{comparison.p:.4f}" if comparison.p else f"<{1 / resamples:.4f}"
+    p = f"{comparison.p:.4f}" if comparison.p >= 0.00005 else f"<{max(1 / resamples, 0.0001):.4f}"
     mark = {"better": "+", "worse": "-"}.get(verdict(comparison, level), " ")
     return f"{score:.{digits}f}", f"{comparison.difference:+.{digits}f}", f"{p} {mark}"
 

@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from synmt.metrics.comparisons import SignTest, report_findings, report_signs
 from synmt.metrics.metric import Score
 from synmt.metrics.significance import TESTS, Comparison, Findings
@@ -31,6 +33,19 @@ def test_a_table_with_marks_and_an_explanation() -> None:
         "TER|nrefs:1|case:lc",
     ]
     assert "0.0490 -" not in "\n".join(report_findings(FINDINGS, 0.01, "text"))
+
+
+@pytest.mark.parametrize(
+    ("p", "resamples", "shown"),
+    [
+        (0.0, 1000, "<0.0010"), (1 / 1001, 1000, "0.0010"), (0.0, 10_000, "<0.0001"), (1 / 10_001, 10_000, "0.0001"),
+        (0.0, 50_000, "<0.0001"), (0.00002, 50_000, "<0.0001"), (0.00006, 50_000, "0.0001"),
+    ],
+)  # fmt: skip
+def test_no_p_is_shown_as_0(p: float, resamples: int, shown: str) -> None:
+    rows = [[Comparison("a", BLEU)], [Comparison("b", BLEU, "a", 1, True, p)]]
+    table = list(report_findings(Findings(rows, "bootstrap-wins", resamples, 3, 1), 0.05, "text"))
+    assert table[2].split()[3] == shown
 
 
 def test_against_the_best_of_each_metric() -> None:
