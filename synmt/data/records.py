@@ -136,24 +136,31 @@ def source_records(
     strict: bool = False,
     form: Form | None = None,
 ) -> Iterator[tuple[Line, ParseRecord]]:
-    """Return one record per line of raw text, or of parse or mask records. form: None to recognize it by the lines.
+    """Yield one record per line of raw text, or of parse or mask records. form: None to recognize it by the first line
+    that is not empty.
 
     Raw text is tokenized, or parsed by the embedded parsers of the language if trees are needed. Without `bad`, a bad
     line is an error; with it, the record of a bad line may be empty. `words` counts records that lack a needed field;
     if `strict`, they are bad lines. Raises BadInput for CoNLL-U, and for a language without parsers.
     """
     bad = bad or BadLines()
-    if form is None:
-        form, lines = source_form(lines)
     good = _without_faults(lines, bad)
+    if form is None:
+        for line in good:
+            if line.text.strip():
+                form, good = _form_of(line.text), chain([line], good)
+                break
+            yield line, ParseRecord()
     if form == "records":
-        return ((line, words.check(_read(line, needs, words, bad, strict))) for line in good)
-    if form == "conllu":
+        yield from ((line, words.check(_read(line, needs, words, bad, strict))) for line in good)
+    elif form == "conllu":
         line = next(line for line in good if line.text.strip())
         raise line.error("CoNLL-U is not text: convert it with synmt parse --input conllu")
-    if needs:
-        return _parsed(_texts(good, bad), needs, words, bad, strict)
-    return ((line, ParseRecord(text=line.text, tokens=words.of_text(line.text))) for line in _texts(good, bad))
+    elif needs:
+        yield from _parsed(_texts(good, bad), needs, words, bad, strict)
+    else:
+        for line in _texts(good, bad):
+            yield line, ParseRecord(text=line.text, tokens=words.of_text(line.text))
 
 
 def target_records(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import tee
+from itertools import chain, tee
 from typing import Literal
 
 from synmt.parsers.config import ParserConfig, open_parser
@@ -18,7 +18,6 @@ from synmt.streams import (
     never,
     note,
     read_lines,
-    sniff,
     windows,
     with_progress,
 )
@@ -115,13 +114,27 @@ def parse_again(
 def parses_of_lines(files: Sequence[str], tokenized: bool, bad: BadLines) -> Parsing:
     """Parse each line of files. tokenized: lines are space-separated tokens. Raises BadInput for a file of trees."""
     latest = Latest()
-    first, lines = sniff(latest.follow(read_lines(files, bad.on_error)))
-    if tree_form(first):
-        check_text(next(line for line in lines if line.text.strip()), "add --input")
+    lines = _without_trees(latest.follow(read_lines(files, bad.on_error)))
+    ahead: list[Line] = []
+    for line in lines:  # before a parser is opened
+        ahead.append(line)
+        if line.text.strip() or line.pauses:
+            break
     read: Callable[[str], ParserInput] = str.split if tokenized else str
     nothing: ParserInput = ""
-    texts = (bad.read(line, read, nothing) for line in lines)
+    texts = (bad.read(line, read, nothing) for line in chain(ahead, lines))
     return lambda parser: parse_texts(texts, parser, latest.pauses)
+
+
+def _without_trees(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield the lines. Raises BadInput if the first one that is not empty is a line of trees."""
+    rest = iter(lines)
+    for line in rest:
+        check_text(line, "add --input")
+        yield line
+        if line.text.strip():
+            break
+    yield from rest
 
 
 def check_text(line: Line, remedy: str = "") -> None:

@@ -6,7 +6,7 @@ Shapes: B sentences of t target tokens, of which R are predicted.
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import tee
+from itertools import chain, tee
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,14 @@ def forced_pairs(
     latest: Latest,
 ) -> Iterator[ForcedPair]:
     """Yield the pair of each source and target, empty for lines left empty; `latest` records each line."""
-    both, *columns = tee(pairs, 3)
+    rest = iter(pairs)
+    for left, right in rest:
+        if left.text.strip() or right.text.strip():
+            rest = chain([(left, right)], rest)
+            break
+        latest.see(left)
+        yield NOTHING
+    both, *columns = tee(rest, 3)
     lefts, rights = (map(itemgetter(side), columns[side]) for side in (0, 1))
     sources = source_records(lefts, model.source.needs(training=False), sides[0], bad)
     form, of_targets = target_form(rights, bool(model.target.spelling.trees))
