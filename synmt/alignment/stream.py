@@ -102,7 +102,6 @@ def fit_stream(
         check_links([fit.guide], files, needs, config.max_words, sides, on_error)
     notes, count = Notes(), partial(count_lines, files[:1] if are_parallel(files) else files)
     columns = with_progress(read_columns(files, bad), "pairs", count, "reading")
-    note_tokenizers(notes, text.tokenizer or "moses", dict(zip(("source", "target"), text.languages, strict=True)))
     with fitted(fit, columns, config, text, bad, notes, say) as fitting:
         if os.environ.get("RANK", "0") == "0":
             notes.say()
@@ -146,6 +145,7 @@ def fitted(
         joined = " or ".join(name for name in ALIGNERS if getattr(ALIGNERS[name], "several", False))
         raise WrongUsage(f"{fit.method} cannot be fitted by several processes: use --method {joined}")
     tokenizer = text.tokenizer or "moses"
+    note_tokenizers(notes, tokenizer, dict(zip(("source", "target"), text.languages, strict=True)))
     sides = sides_of(text.languages, tokenizer)
     pairs = read_pairs(columns, needed(aligner.needs(fit.settings), config), sides, config.max_words, bad)
     kept, known = KeptPairs(), [fit.guide] if fit.guide else []
@@ -232,6 +232,11 @@ def _write(
                 output.flush()
     if lexicon:
         lexicon.write()
+    note_unlinked(unlinked, total, config)
+
+
+def note_unlinked(unlinked: int, total: int, config: AlignConfig) -> None:
+    """Note how many of the pairs without an empty side have no link, if these are most of them."""
     if 2 * unlinked > total:
         advice = "lower --threshold" if config.threshold else "fit longer, to more pairs, or try --symmetrize grow-diag"
         note(f"most pairs have no link ({unlinked} of {total}): {advice}")

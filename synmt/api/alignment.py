@@ -11,8 +11,8 @@ from synmt.alignment.aligner import open_aligner
 from synmt.alignment.choice import default_method, known, scope_of, settings_of_fit
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.linking import KnownLinks, aligned
-from synmt.alignment.pairs import read_pairs, with_known_links
-from synmt.alignment.stream import WINDOW, fitted, needed, sides_for
+from synmt.alignment.pairs import note_bases, read_pairs, with_known_links
+from synmt.alignment.stream import WINDOW, fitted, needed, note_unlinked, sides_for
 from synmt.api.given import Pair, as_given, config_of_all, lines_of_pairs, not_given, takes
 from synmt.data.records import SentencePair, columns_of_pairs
 from synmt.data.words import SideWords, say_doubts
@@ -109,7 +109,9 @@ def _combined(
     sides, needs = sides_for(known, text), needed(known.needs(), config)
     columns = columns_of_pairs(lines_of_pairs(pairs, "pairs", on_error), bad)
     found = read_pairs(columns, needs, sides, config.max_words, bad)
-    return _links(known, with_known_links(found, links), config, bad, Notes(), sides)
+    notes = Notes()
+    note_bases(notes, links)
+    return _links(known, with_known_links(found, links), config, bad, notes, sides)
 
 
 @dataclass(frozen=True)
@@ -184,9 +186,13 @@ def _links(
     notes: Notes,
     sides: Sequence[SideWords] = (),
 ) -> Iterator[WordLinks]:
+    total = unlinked = 0
     for window in windows(pairs, WINDOW):
         for pair, links, _ in aligned(aligner, window, config):
+            total += pair.is_whole
+            unlinked += pair.is_whole and not links.links
             yield WordLinks(pair.source.tokens, pair.target.tokens, links.links, links.confidence)
+    note_unlinked(unlinked, total, config)
     say_doubts(bad, notes, *sides)
 
 

@@ -17,10 +17,10 @@ from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.options import check_used, options_in, settings_of
 from synmt.search.config import OF_SEARCHES, SearchConfig, TranslateConfig, scope_of
-from synmt.search.scores import ForcedTarget, forced_pairs, forced_targets
+from synmt.search.scores import ForcedTarget, forced_pairs, forced_windows
 from synmt.search.stream import open_batches, source_sentences, words_of_sides
-from synmt.search.translation import WINDOW, Translation, Translator, load
-from synmt.streams import BadLines, Latest, Line, Notes, OnError, shown, windows
+from synmt.search.translation import Translation, Translator, load
+from synmt.streams import BadLines, Latest, Line, Notes, OnError, shown
 from synmt.streams.pool import processes
 
 OWN = ("n_best", "score", "format", "precision", "jobs", "markup")  # settings that Model's methods decide themselves
@@ -183,9 +183,11 @@ class Model:
         model, bad = self.folders[0].config, BadLines(on_error)
         sides = words_of_sides(model, config)
         columns = columns_of_pairs(lines_of_pairs(pairs, "pairs", on_error), bad)
-        for window in windows(forced_pairs(translator, model, sides, columns, config, bad, Latest()), WINDOW):
-            yield from forced_targets(translator, model, window, config)
-        say_doubts(bad, Notes(), *sides)
+        latest, notes = Latest(), Notes()
+        forced = forced_pairs(translator, model, sides, columns, config, bad, latest)
+        for window in forced_windows(translator, model, forced, config, latest, notes):
+            yield from window
+        say_doubts(bad, notes, *sides)
 
 
 def _translations(

@@ -29,7 +29,7 @@ from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.stream import words_of_sides
 from synmt.search.translation import WINDOW, Translator
 from synmt.search.tree_search import sums_over_strings
-from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, counted, note, windows
+from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, counted, windows
 from synmt.text.tokenization import open_tokenizer
 from synmt.text.vocabulary import END_TOKEN
 from synmt.trees.arc_tokens import is_arc, write_entries
@@ -79,19 +79,15 @@ def score_stream(model: Path, files: Sequence[str], config: TranslateConfig, dev
     translator = Translator.open(folder, local_device(device), SearchConfig(), config)
     bad = BadLines(on_error)
     sides = words_of_sides(folder.config, config)
-    unknown = 0
-    latest = Latest()
+    latest, notes = Latest(), Notes()
     pairs = forced_pairs(translator, folder.config, sides, read_columns(files, bad), config, bad, latest)
     with LineWriter() as output:
-        for window in windows(pairs, WINDOW, pauses=latest.pauses):
-            for forced in forced_targets(translator, folder.config, window, config):
-                unknown += sum(not translator.vocabulary.knows(entry) for entry in forced.entries)
+        for window in forced_windows(translator, folder.config, pairs, config, latest, notes):
+            for forced in window:
                 output.write(_line(forced, bool(folder.config.target.spelling.trees), config))
             if latest.pauses():
                 output.flush()
-    say_doubts(bad, Notes(), *sides)
-    if unknown:
-        note(f"{counted(unknown, 'subword')} not in the vocabulary, scored as the unknown token")
+    say_doubts(bad, notes, *sides)
 
 
 def forced_pairs(
@@ -143,6 +139,24 @@ def _pair(translator: Translator, source: ParseRecord, entries: Sequence[str]) -
         if is_arc(entry) and not translator.vocabulary.knows(entry):
             raise ValueError(f"the model does not know the arc {write_entries([entry])}")
     return ForcedPair(translator.features(source), entries)
+
+
+def forced_windows(
+    translator: Translator,
+    model: ModelConfig,
+    pairs: Iterable[ForcedPair],
+    config: TranslateConfig,
+    latest: Latest,
+    notes: Notes,
+) -> Iterator[list[ForcedTarget]]:
+    """Yield the scores of windows of targets, and note how many subwords the model does not know."""
+    unknown = 0
+    for window in windows(pairs, WINDOW, pauses=latest.pauses):
+        found = forced_targets(translator, model, window, config)
+        unknown += sum(not translator.vocabulary.knows(entry) for forced in found for entry in forced.entries)
+        yield found
+    if unknown:
+        notes.add(f"{counted(unknown, 'subword')} not in the vocabulary, scored as the unknown token")
 
 
 def forced_targets(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import synmt
+from synmt.streams import Note
 from tests.alignment.words import bitext
 from tests.cli.commands import in_process
 
@@ -35,6 +36,25 @@ def test_a_bad_line_of_a_file_may_stay_empty(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="1 bad line left empty"):
         again = list(synmt.Aligner.load(tmp_path / "kept").align(pairs, on_error="blank"))
     assert list(map(str, found)) == list(map(str, again)) and str(found[-1]) == ""
+
+
+def notes_of(work: Callable[[], object]) -> list[str]:
+    with pytest.warns(Note) as warned:
+        work()
+    return [str(each.message) for each in warned if each.category is Note]
+
+
+def test_notes_are_those_of_the_command(tmp_path: Path) -> None:
+    pairs = [("He is here.", "Er ist hier.")] * 25
+    links = tmp_path / "links"
+    links.write_text("1-1\n" * 25)
+    base = f"{links} has no link to a word 0, so it seems to count words from 1"
+    assert notes_of(lambda: list(synmt.align(pairs, links_from=[links]))) == [base]
+    links.write_text("0-0\n" + "\n" * 24)
+    found = notes_of(lambda: list(synmt.align(pairs, links_from=[links], symmetrize="mean", threshold=0.5)))
+    assert found == ["most pairs have no link (24 of 25): lower threshold"]
+    found = notes_of(lambda: list(synmt.align(pairs, "hmm", target_language="de")))
+    assert found == ["source text is tokenized as en, target text as de"]
 
 
 def test_scores_equal_those_in_json() -> None:

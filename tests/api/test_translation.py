@@ -57,6 +57,12 @@ def test_log_probabilities_equal_those_of_the_command(tmp_path: Path) -> None:
     assert found[1] == ForcedTarget()
 
 
+def test_unknown_subwords_are_counted_as_by_the_command(tmp_path: Path) -> None:
+    model = synmt.Model.load(write_model(tmp_path / "model", "sequence").path)
+    with pytest.warns(UserWarning, match=r"^\d+ subwords not in the vocabulary, scored as the unknown token$"):
+        list(model.log_probabilities([(RECORDS[0], "er \u2603")]))
+
+
 def test_word_scores_of_treeless_models_are_exact(tmp_path: Path) -> None:
     pairs: list[Pair] = [("He is", tiny.target_records()[0]), ("", ""), ("He is my father", tiny.target_records()[3])]
     model = synmt.Model.load(write_model(tmp_path / "tags", "sequence", "tags").path)
