@@ -49,8 +49,8 @@ def average(models: Sequence[Path], out: Path, notes: Notes) -> None:
         "command": [*map(readable, sys.argv[1:])],
         "mean_of": [folder.checksum() for folder in folders],
     }
-    replace(first, path=out, training=made_by).save()
     save_tensors(out / first.parameters.name, mean)
+    replace(first, path=out, training=made_by).save()  # last, since a config shows that there is a model
 
 
 def _shared(folder: Folder) -> dict[str, object]:

@@ -177,6 +177,14 @@ def test_averaging_models_averages_their_parameters(learnt: Folder, data: PairFi
         run(mean.path, data, resume=True, network=tiny.CONFIG)
 
 
+def test_an_average_that_cannot_be_written_is_no_model(learnt: Folder, tmp_path: Path) -> None:
+    (tmp_path / "mean" / "model.safetensors").mkdir(parents=True)
+    with pytest.raises(BadInput, match="Is a directory"):
+        average([learnt.path], tmp_path / "mean", Notes())
+    (tmp_path / "mean" / "model.safetensors").rmdir()
+    average([learnt.path], tmp_path / "mean", Notes())
+
+
 def test_the_average_of_a_model_is_that_model(learnt: Folder, tmp_path: Path) -> None:
     average([learnt.path, learnt.path, learnt.path], tmp_path / "mean", Notes())
     before, after = load_file(learnt.parameters), load_file(tmp_path / "mean" / "model.safetensors")
