@@ -3,8 +3,9 @@
 A model of each direction reads a pair with the target as forced output; an idea decides which weights are the links.
 An idea is a subclass of LinkIdea; its fields are its options.
 
-A folder holds config.json; in `forward` and `backward` the folders of the translation models; in `forward-part` and
-`backward-part` the parts trained on top of them; and in `guide` the aligner that this one learned from, if any.
+A folder holds config.json, or begun.json while it is unfinished; in `forward` and `backward` the folders of the
+translation models; in `forward-part` and `backward-part` the parts trained on top of them; and in `guide` the aligner
+that this one learned from, if any.
 
 Shapes: B pairs, I target tokens, J source tokens, t = I + 1 rows of the decoder: row 0 reads the begin of sentence
 and predicts y_1; row i reads y_i and predicts y_{i+1}. Layers are counted from 1.
@@ -14,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import orjson
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import (
@@ -34,8 +37,8 @@ from synmt.alignment.presets import TRANSLATION as PRESETS
 from synmt.alignment.translation import DIRECTIONS, GUIDE_FOLDER
 from synmt.alignment.translation.forced import Forced
 from synmt.data.records import SentencePair
-from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked, naming, read_config
-from synmt.model.made import flat, identity
+from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked, naming, read_config, write_aside
+from synmt.model.made import DIGITS, check_same, flat
 from synmt.model.source import ENCODERS, SourceSide, encoders_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, check_settings, option_names
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
     from synmt.alignment.translation.models import Models
 
 
+BEGUN_FILE = "begun.json"
 UNVALIDATED = "patience", "select", "validation-beam", "prefixes", "prefix-tokens"
 OF_TRAINING = training_options(*UNVALIDATED, "subword-dropout")
 OF_PARTS = training_options(
@@ -151,11 +155,23 @@ class LinkIdea:
             if (how.out / CONFIG_FILE).exists():
                 check_fitted(how.out, self, bitext, asked.made_of())
             else:
+                self._begin(how, {**made_of(self, bitext), "--models": asked.made_of()["--models"]})
                 models = FitModels(self, bitext, how, asked).run()
                 layers = [models.forward.layer, models.backward.layer]
                 made = {**made_of(self, bitext), **asked.made_of()}
                 write_saved(how.out, replace(self, models=models), layers=layers, made_of=made)
+                (how.out / BEGUN_FILE).unlink()
         return self.open(how.out, how.device)
+
+    def _begin(self, how: Fitting, made: Mapping[str, object]) -> None:
+        """Record what an unfinished fit depends on besides the options of training, which may change. Raises BadInput
+        if a fit to resume depended on something else."""
+        file = how.out / BEGUN_FILE
+        if how.resume and file.exists():
+            with naming(file):
+                before = dict(orjson.loads(file.read_bytes()))
+            check_same(how.out, before, made, "was begun")
+        write_aside(file, orjson.dumps(made))
 
     def save(self, folder: Path) -> None:
         assert self.models
@@ -209,12 +225,17 @@ class TranslationFitConfig:
 
     def made_of(self) -> dict[str, object]:
         """Return what the models depend on, by option. Raises BadInput."""
+        from synmt.model.config import ModelConfig
+        from synmt.model.folder import ModelFolder
+
         options = {
             f"--{name}": value for name, value in flat({**asdict(self.network), **asdict(self.training)}).items()
         }
         for name, side in zip(("--source-syntax", "--target-syntax"), self.encoders, strict=True):
             options |= flat({name: side.settings()})
-        return {**options, "--models": identity(self.models) if self.models else ""}
+        paths = [self.models / name for name in DIRECTIONS] if self.models else []
+        known = [ModelFolder.open(path, ModelConfig).checksum()[:DIGITS] for path in paths]
+        return {**options, "--models": " ".join(known)}
 
 
 def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFitConfig:

@@ -132,6 +132,29 @@ def test_a_fit_resumes_where_it_stopped(tmp_path: Path) -> None:
         fit_to("shift-aet", PAIRS, part)
 
 
+def test_an_interrupted_fit_resumes_only_with_the_same_links_models_and_options(
+    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part that has learned some links from one model must not go on with others."""
+    models: dict[str, Any] = {"models": str(folders["naive-att"])}
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("synmt.alignment.translation.fitting.FitModels._layers", stopped)
+        fit_to("shift-aet", PAIRS, tmp_path / "part", LINKS, **models)
+    for cause, links, settings in (
+        ("links .*, not ", LINKS[1:] + LINKS[:1], models),
+        ("--shift-aet-layer 0, not 1", LINKS, {**models, "shift_aet_layer": 1}),
+        ("--models .*, not ", LINKS, {"models": str(folders["naive-att-last"])}),
+    ):
+        with pytest.raises(BadInput, match=f"part: was begun with {cause}"):
+            fit_to("shift-aet", PAIRS, tmp_path / "part", links, resume=True, **settings)
+    fit_to("shift-aet", PAIRS, tmp_path / "part", LINKS, resume=True, **models)
+    assert not (tmp_path / "part" / "begun.json").exists()
+
+
 def test_warm_up_is_the_same_share_for_a_part_and_its_model() -> None:
     """The learning rate of a module on top peaks at the same share of its training run."""
     part = training_of_part(TrainingConfig(epochs=10, updates=1000, warmup=400, minutes=5))
