@@ -140,7 +140,7 @@ def learning_rate(
 ) -> float:
     """Return the rate of update 1, 2, …: linear to `peak` at update `warmup`, then the schedule.
 
-    inverse-sqrt: peak·√(warmup/update) (Vaswani et al. 2017); cosine: down to zero at update `total`
+    inverse-sqrt: peak·√(warmup/update) (Vaswani et al. 2017); cosine: down to zero after update `total`
     (Loshchilov & Hutter 2017).
     """
     if update <= warmup:
