@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain, tee
 from operator import itemgetter
 from pathlib import Path
@@ -67,29 +67,24 @@ def count_from_one(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class KnownLine:
-    """The links of one pair, their line, and the number of words on each side or the words themselves, if the format
-    has them. words: by side."""
+    """The links of one pair, their line, and the number of words on each side if the format tells it."""
 
     line: Line
     links: Mapping[Link, float]
     lengths: tuple[int, int] | None = None
-    words: Mapping[str, object] = field(default_factory=dict)
 
     def of_pair(self, pair: SentencePair) -> Mapping[Link, float]:
         """Return the links. Raises BadInput if they do not fit the words of the pair."""
         lengths = len(pair.source.tokens), len(pair.target.tokens)
         if not all(lengths):
             return self.links
-        line = pair.lines[0]
         try:
-            for side, record in (("source", pair.source), ("target", pair.target)):
-                if self.words.get(side, record.tokens) != record.tokens:
-                    raise LinkError(f"the {side} words differ from those")
             check_inside(self.links.keys(), *lengths)
             if self.lengths not in (None, lengths):
                 ours, theirs = ("{} source and {} target words".format(*each) for each in (lengths, self.lengths))
                 raise LinkError(f"links of {theirs} for {ours}")
         except LinkError as error:
+            line = pair.lines[0]
             raise self.line.error(f"{error} in {line.source}:{line.number}; do they belong to other words?") from None
         return self.links
 
@@ -116,7 +111,8 @@ def _links_of_file(path: str, reverse: bool) -> Iterator[KnownLine]:
                 yield KnownLine(line, {})
             else:
                 fields, scores = read_json(line.text, scored=True)
-                yield KnownLine(line, scores, words=fields)
+                words = [each for side in ("source", "target") if isinstance(each := fields.get(side), list)]
+                yield KnownLine(line, scores, (len(words[0]), len(words[1])) if len(words) == 2 else None)
 
 
 def check_links(
