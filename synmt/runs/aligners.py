@@ -236,7 +236,10 @@ def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> Row:
 
 def _check_of_aligner(own: Options, names: Iterable[str]) -> None:
     """Raise ValueError for OF_ALIGNERS that are invalid or have no effect. names: of all aligners of the run."""
-    if others := own.get("links-from"):
+    if "links-from" in own:
+        others = own["links-from"]
+        if not isinstance(others, list) or not others:
+            raise ValueError("links-from must be a list of aligners of the run")
         if lost := own.keys() & {"method", "letters", "models"}:
             raise ValueError(f"{min(lost)} has no effect with links-from")
         if missing := [each for each in others if each not in names]:

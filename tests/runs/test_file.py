@@ -232,6 +232,8 @@ def test_errors_are_reported(old: str, new: str, cause: str, tmp_path: Path) -> 
         ({"links-from": ["hmm"], "letters": 4}, "letters has no effect with links-from"),
         ({"links-from": ["hmm"], "models": "hmm"}, "models has no effect with links-from"),
         ({"links-from": ["hmm"], "guide": "hmm"}, "--guide needs --fit"),
+        ({"links-from": [], "method": "hmm"}, "links-from must be a list of aligners of the run"),
+        ({"links-from": "hmm"}, "links-from must be a list of aligners of the run"),
         ({"links-from": ["other"]}, "links-from: other is not an aligner of the run"),
         ({"method": "hmm", "models": "hmm"}, "hmm does not use --models"),
         ({"method": "hmm", "guide": "hmm"}, "hmm does not use --guide"),
