@@ -186,7 +186,7 @@ def read_set(path: Path, sentences: int) -> tuple[list[int], list[list[str]]]:
         if not number.isdecimal() or not 1 <= int(number) <= sentences:
             raise line.error(f"{number!r} is not the number of a line of the test, from 1 to {sentences}")
         if int(number) - 1 in numbers:
-            raise line.error(f"sentence {number} is in the set twice")
+            raise line.error(f"sentence {number} is a duplicate")
         if bool(own) != bool(words) and numbers:
             raise line.error("either all sentences of a set have words after a tab, or none")
         numbers[int(number) - 1] = None

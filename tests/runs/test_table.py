@@ -276,7 +276,7 @@ def test_challenge_sets_have_their_own_scores(done: Done, tmp_path: Path, noted:
     for text, cause in (
         ("1\tcat\n2\n", "either all sentences of a set have words after a tab, or none"),
         ("1\n2\tcat\n", "either all sentences of a set have words after a tab, or none"),
-        ("1\n1\n", "sentence 1 is in the set twice"),
+        ("1\n1\n", "sentence 1 is a duplicate"),
     ):
         (tmp_path / "wrong").write_text(text)
         with pytest.raises(BadInput, match=f"wrong:2: {cause}"):
