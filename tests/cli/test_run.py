@@ -228,7 +228,7 @@ def without_costs(table: str) -> list[list[str]]:
     return [line.split("\t")[:-3] for line in table.splitlines()]
 
 
-def test_pairs_that_cannot_be_scored_have_no_cost(run: Path) -> None:
+def test_pairs_that_cannot_be_scored_have_no_cost(run: Path, warm: None) -> None:
     sources, text = (run.parent / "train.jsonl").read_text().splitlines(), RUN.replace("mask = {}", "")
     (run.parent / "some.jsonl").write_bytes("\n".join(["{}", *sources[1:]]).encode().replace(b"\n", b"\n\xff\n", 1))
     (run.parent / "rest.jsonl").write_text("\n".join(sources[1:]) + "\n")
@@ -242,7 +242,7 @@ def test_pairs_that_cannot_be_scored_have_no_cost(run: Path) -> None:
     assert some == pytest.approx(rest) and some > 1
 
 
-def test_the_number_of_processes_is_no_input(run: Path) -> None:
+def test_the_number_of_processes_is_no_input(run: Path, warm: None) -> None:
     done = output_of("run", run)
     run.write_text(RUN.replace("updates", "jobs = 2\nupdates"))
     assert output_of("run", run) == done
