@@ -8,10 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
-
-import torch
-from torch import nn
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from synmt.model.files import (
     LARGEST_TEXT,
@@ -23,9 +20,12 @@ from synmt.model.files import (
     write_config,
 )
 from synmt.model.made import checksum
-from synmt.parameters import load_parameters, shapes_in
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 CODES_FILE = "codes.bpe"
 MOST_TOKENS = 2**22  # in a vocabulary
@@ -48,7 +48,7 @@ class FolderConfig(Protocol):
     def read(cls, fields: dict[str, Any]) -> Self:
         """Raise KeyError, ValueError or TypeError for invalid fields."""
 
-    def new_model(self, vocabularies: Sequence[Vocabulary]) -> nn.Module:
+    def new_model(self, vocabularies: Sequence[Vocabulary]) -> "nn.Module":
         """Return a new, untrained model."""
 
 
@@ -126,12 +126,14 @@ class ModelFolder(Generic[Config]):
         """Return a new, untrained model."""
         return self.config.new_model(self.vocabularies)
 
-    def load_model(self, device: torch.device) -> Any:
+    def load_model(self, device: "torch.device") -> Any:
         """Return the trained model. Raises BadInput if the parameters do not fit the config."""
         return self.load_into(self.new_model).to(device).eval()
 
     def load_into(self, make: Callable[[], Any]) -> Any:
         """Return the module that `make` returns, with the trained parameters. Raises BadInput if they do not fit."""
+        from synmt.parameters import load_parameters
+
         check_inside(self.path, self.parameters)
         with naming(self.parameters):
             return load_parameters(make, self.parameters)
@@ -145,6 +147,8 @@ class ModelFolder(Generic[Config]):
 def _rows(path: Path) -> int:
     """Return the total number of rows of a folder's parameters, an upper bound on the length of its vocabularies. Reads
     only the header. A run that was stopped early has no parameters yet."""
+    from synmt.parameters import shapes_in
+
     parameters = path / PARAMETERS_FILE
     if not os.path.lexists(parameters):
         return MOST_TOKENS
