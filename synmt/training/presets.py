@@ -50,7 +50,7 @@ def model_and_training(preset: Preset, given: Mapping[str, Any]) -> tuple[ModelC
     settings = resolve(preset, source_ideas, given)
     network, training = configs(settings)
     text = config_of(TextConfig, settings)
-    arcs = {"split": "split_arcs" in given, "root_arc": "root_arc" in given}
+    arcs = {"split": given.get("split_arcs", False), "root_arc": given.get("root_arc", False)}
     sides = source_side_of(source_ideas, settings), target_side_of(target_ideas, settings, arcs)
     return ModelConfig(*sides, text.languages, text.tokenizer or "moses", network), training
 

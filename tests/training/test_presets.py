@@ -9,6 +9,7 @@ from synmt.model.config import ModelConfig
 from synmt.training.config import TrainingConfig
 from synmt.training.presets import PRESETS, configs
 from synmt.training.update import learning_rate
+from synmt.trees.arc_tokens import ArcStyle
 
 Asked = tuple[ModelConfig, TrainingConfig]
 
@@ -59,6 +60,12 @@ def test_given_options_override_the_preset(asked: list[Asked]) -> None:
     assert pascal.source.ideas["pascal"] == Pascal(heads=4, dropout=0.4)
     assert (config.learning_rate, config.adam_beta2) == (7e-4, 0.9)
     assert (of_sequence.learning_rate, of_sequence.adam_beta2) == (1e-3, 0.997)
+
+
+def test_a_style_of_arcs_that_is_false_is_off(asked: list[Asked]) -> None:
+    for split, root in ((False, True), (True, False), (False, None)):
+        api.train("pairs.tsv", out="model", model="transitions", split_arcs=split, root_arc=root)
+    assert [model.target.style for model, _ in asked] == [ArcStyle(False, True), ArcStyle(True, False), ArcStyle()]
 
 
 def test_learning_rates_of_the_worked_schedule() -> None:
