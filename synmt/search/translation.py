@@ -11,7 +11,7 @@ import torch
 
 from synmt.data.batches import Sources, in_windows
 from synmt.device import Precision, autocast
-from synmt.ideas.target import Hypothesis, Output
+from synmt.ideas.target import Hypothesis
 from synmt.ideas.target.arcs.search import ArcOutput
 from synmt.model.config import ModelConfig
 from synmt.model.folder import CODES_FILE, ModelFolder
@@ -83,8 +83,11 @@ class Translator:
         self.batch_tokens, self.samples = how.batch_tokens, how.n_best or 1
         self.side = config.source.for_translation()
         self.target = config.target
-        trees = None if how.n_best else int(how.format != "text")
-        self.output = self.target.spelling.output(folder.vocabulary, trees) if how.task == "translate" else Output()
+        trees, spelling = None if how.n_best else int(how.format != "text"), config.target.spelling
+        if how.task == "translate":
+            self.output = spelling.output(folder.vocabulary, trees)
+        else:
+            self.output = spelling.output_of_other_tasks(folder.vocabulary)
         self.empty = Translation(heads=[], deprels=[], transitions="") if self.writes_trees else Translation()
         self.detokenize = open_tokenizer(config.tokenizer, config.languages[1]).detokenize
         self.device = model.network.embedding.device

@@ -1,11 +1,22 @@
 """Translating and parsing with one model."""
 
+from pathlib import Path
+
+import pytest
+import torch
 from hypothesis import given
 
+from synmt.data.corpus import Corpus
 from synmt.model.source import source_side
+from synmt.nn.prefixes import PrefixPlan
+from synmt.search.config import SearchConfig, TranslateConfig
+from synmt.search.scores import log_probabilities
+from synmt.search.translation import Translator
 from synmt.trees.constituency import Tree, read_brackets
 from synmt.trees.linearization import phrase_tokens
 from synmt.trees.record import ParseRecord
+from tests import tiny
+from tests.inspection.models import write_model
 from tests.tiny import segment
 from tests.trees.strategies import trees
 
@@ -52,3 +63,23 @@ def test_trees_are_needed_only_in_training() -> None:
     side = source_side({"multitask": {}})
     assert (side.needs(training=True), side.needs(training=False)) == ({"tree"}, set())
     assert side.features(ParseRecord(tokens=["a"]), segment).words == 1
+
+
+@pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
+def test_a_model_with_any_decoder_parses(target: str, tmp_path: Path) -> None:
+    """The probability of a parse is that of its entries given to the decoder at once, as in training."""
+    folder = write_model(tmp_path, "multitask", target)
+    search, task = SearchConfig(beam=2, max_length_offset=3), TranslateConfig(task="parse", format="jsonl")
+    translator = Translator.open(folder, torch.device("cpu"), search, task)
+    features = [translator.features(record) for record in tiny.records()]
+    parses = [best for best, *_ in translator.translate(features)]
+    assert {(each.heads, each.deprels, each.transitions) for each in parses} == {(None, None, None)}
+    known = {entry.strip(): entry for entry in folder.vocabulary.target}
+    for feature, parse in zip(features, parses, strict=True):
+        corpus = Corpus.empty(folder.vocabulary, folder.config.target, PrefixPlan(0, 100, whole=True))
+        corpus.append(feature, [known[token] for token in parse.tokens])
+        (forced,) = log_probabilities(translator, corpus, [0])
+        longest = feature.words + 3
+        assert len(parse.tokens) <= longest
+        seen = forced[:-1] if len(parse.tokens) == longest else forced  # at its limit, a parse has no end
+        assert sum(seen) == pytest.approx(parse.log_probability, abs=1e-4)

@@ -135,6 +135,10 @@ class Spelling:
         tree written apart from their words; None for all."""
         return Output()
 
+    def output_of_other_tasks(self, vocabulary: Vocabulary) -> Output:
+        """Return how a search writes targets of other tasks than translation, in which any token may follow."""
+        return Output()
+
 
 class Reading:
     """The data that a decoder reads from targets in addition to tokens: columns of entries, and tensors of columns.

@@ -49,3 +49,8 @@ class ArcSpelling(Spelling):
         from synmt.ideas.target.arcs.search import ArcOutput
 
         return ArcOutput(self.style, vocabulary)
+
+    def output_of_other_tasks(self, vocabulary: Vocabulary) -> "ArcOutput":
+        from synmt.ideas.target.arcs.search import OtherOutput
+
+        return OtherOutput(self.style, vocabulary)

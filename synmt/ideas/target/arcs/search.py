@@ -79,6 +79,28 @@ class TreeHypotheses(Hypotheses):
         self.states, self.left = [state for state, _ in new], [left for _, left in new]
 
 
+class OtherOutput(ArcOutput):
+    """Writes targets of other tasks, which have no arcs. The decoder reads the states of their hypotheses, too."""
+
+    writes_trees = False
+
+    def hypotheses(self, constraints: Constraints, subwords: Sequence[int], device: torch.device) -> "FreeHypotheses":
+        return FreeHypotheses(self, constraints, subwords, device)
+
+
+class FreeHypotheses(TreeHypotheses):
+    """Hypotheses in which any token may follow. All tokens count towards `subwords`."""
+
+    def __init__(
+        self, output: ArcOutput, constraints: Constraints, subwords: Sequence[int], device: torch.device
+    ) -> None:
+        super().__init__(output, constraints, subwords, device)
+        self.limits = subwords
+
+    def forbid(self, logits: Tensor) -> None:
+        """Forbid nothing."""
+
+
 def read_string(string: list[str], style: ArcStyle) -> tuple[ParseRecord, list[str]]:
     """Return the words and the trees of any string with arcs, with lifted arcs moved back, and the string:
     `Output.read` of targets with arcs."""
