@@ -326,9 +326,8 @@ class _Reader:
                 return above(name, other)
             labels = found[2:-3].strip() if found != "->" else ""
             negated = labels.startswith("^")
-            return arc(
-                name, other, tuple(each.strip().lower() for each in labels.lstrip("^").split("|") if each), negated
-            )
+            values = (each.strip().removeprefix('"').removesuffix('"') for each in labels.lstrip("^").split("|"))
+            return arc(name, other, tuple(each.lower() for each in values if each), negated)
         if self._next("sign") not in ("<", "<<", ">", ">>"):
             raise self._error("[, an arc such as -[obj]-> or an order such as <<")
         sign = self._take("sign")

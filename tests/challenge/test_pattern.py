@@ -125,6 +125,8 @@ def test_a_bad_pattern_is_refused_with_the_place(text: str, cause: str) -> None:
 def test_columns_that_a_pattern_needs_must_exist() -> None:
     record = ParseRecord(tokens=["a", "b"], heads=[0, 1], deprels=["root", "obj"])
     assert occurrences(record, Query(pattern="A -[obj]-> B")) == [(1, 2)]
+    assert occurrences(record, Query(pattern='A -[iobj | "obj"]-> B')) == [(1, 2)]
+    assert occurrences(record, Query(pattern='A -[^"obj"]-> B')) == []
     for pattern, column in (("A [lemma=x]", "lemmas"), ("A -> B without { A [xpos=x] }", "xpos")):
         with pytest.raises(RecordError, match=f"record has no {column}"):
             occurrences(record, Query(pattern=pattern))
