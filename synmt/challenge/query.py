@@ -55,6 +55,11 @@ class WordQuery:
             for pattern in ([patterns] if isinstance(patterns, str) else patterns or ())
         ]
 
+    @property
+    def columns(self) -> list[str]:
+        """Return the columns of a record that the conditions need."""
+        return [column_of(each.key) for each in self.conditions]
+
 
 @dataclass(frozen=True)
 class Query:
@@ -146,7 +151,7 @@ def occurrences(
     """
     _check(record, query.shape.columns)
     if translation:
-        _check(translation.record, [column_of(each.key) for each in query.linked.conditions])
+        _check(translation.record, query.linked.columns)
     found = (tuple(each[name] for name in query.shape.names) for each in query.shape.matches(record))
     return [words for words in found if translation is None or _is_linked(words[0], query, translation)]
 

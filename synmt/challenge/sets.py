@@ -109,13 +109,14 @@ def matched(
 ) -> Iterator[tuple[int, Line, ParseRecord, list[tuple[int, ...]]]]:
     """Yield the number of each sentence, from 1, its line or block, its record and its matches.
 
-    Raises BadInput at the end if no sentence has the features that the query needs. with_ids: sentences that match must
-    have a sent_id.
+    Raises BadInput at the end if no sentence, or no translation, has the features that the query needs. with_ids:
+    sentences that match must have a sent_id.
     """
     number = 0
-    lacks_feats = "feats" in query.shape.columns
+    lacks_feats, other_lacks_feats = ("feats" in columns for columns in (query.shape.columns, query.linked.columns))
     for number, (place, record, other) in enumerate(_with_translation(lines, bad, translation), 1):
         lacks_feats = lacks_feats and not record.feats
+        other_lacks_feats = other_lacks_feats and other is not None and not other.record.feats
         found = []
         try:
             found = occurrences(record, query, other)
@@ -124,8 +125,9 @@ def matched(
         except ValueError as error:
             bad.add(place.error(error))
         yield number, place, record, found
-    if number and lacks_feats:
-        raise BadInput("no sentence has morphological features, which this phenomenon needs")
+    if number and (lacks_feats or other_lacks_feats):
+        file = translation.file if translation and not lacks_feats else ""
+        raise BadInput("no sentence has morphological features, which this phenomenon needs", file)
 
 
 def _with_translation(

@@ -89,6 +89,14 @@ def test_queries_work_from_either_side(tmp_path: Path) -> None:
     assert done.stderr == "synmt challenge: links:1: link 5-0 for 2 source and 2 target words\n"
 
 
+def test_features_that_no_translation_has_are_refused(tmp_path: Path) -> None:
+    for name, text in (("en", SOURCE), ("de", TARGET), ("links", "0-1 1-0\n")):
+        (tmp_path / name).write_text(text)
+    done = shell("synmt challenge query --links links en --target de --linked-feature Case=Acc", tmp_path)
+    cause = "de: no sentence has morphological features, which this phenomenon needs"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"synmt challenge: {cause}\n")
+
+
 def test_a_query_needs_a_condition() -> None:
     for arguments in ([], ["--links", "x"], ["--word", "a", "--linked-word", "b"], ["--word", "a", "--links", "x"]):
         assert is_wrong_usage(synmt("challenge", "query", *arguments), "synmt challenge: ")
