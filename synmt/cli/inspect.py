@@ -105,6 +105,8 @@ def attention(
     from synmt.model.config import ModelConfig
     from synmt.model.folder import ModelFolder
 
+    if side == "target" and show == "strengths":
+        raise WrongUsage("--show strengths needs --side source: decoders have no masks")
     folder = ModelFolder.open(model, ModelConfig)
     read = (read_sentence if side == "source" else read_translation)(folder, nth_line(file, sentence))
     if form == "html":

@@ -100,6 +100,7 @@ def test_bad_input_gives_one_cause(arguments: str, cause: str) -> None:
     ("arguments", "cause"),
     [
         ("attention pascal in.jsonl --links aligned.jsonl", "--links needs --format html"),
+        ("attention mask in.jsonl --side target --show strengths", "--show strengths needs --side source"),
         ("attention pascal - --links - --format html", "standard input can be read only once"),
     ],
 )
