@@ -31,6 +31,7 @@ LABEL_POINTS, TITLE_POINTS = 7, 9
 LETTER = 0.065  # inches per letter of a label
 MOST_CELLS = 250  # rows or columns of a picture; more would be illegible
 MOST_NUMBERED = 12  # rows or columns; with more, cells are smaller and without numbers
+MOST_DOTS, LONGEST_SIDE = 2**30, 2**16  # of a PNG: 4 GiB of memory, and what matplotlib can draw
 MARK = "#d55e00"
 METADATA: dict[PictureForm, Any] = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 PICTURE_TITLE_POINTS = 11
@@ -168,7 +169,8 @@ def _write_numbers(
 def picture(draw: "Callable[[Figure], None]", form: PictureForm, look: PictureConfig = DEFAULTS) -> bytes:
     """Return the file of a figure filled by `draw`.
 
-    Warns on stderr if the installed fonts lack some of its characters; an SVG leaves fonts to the viewer.
+    Warns on stderr if the installed fonts lack some of its characters; an SVG leaves fonts to the viewer. Raises
+    BadInput for a PNG with too many dots.
     """
     import matplotlib
     from matplotlib import font_manager
@@ -191,6 +193,9 @@ def picture(draw: "Callable[[Figure], None]", form: PictureForm, look: PictureCo
             figure.suptitle(readable(look.title), fontsize=PICTURE_TITLE_POINTS)
         if look.width:
             figure.set_size_inches(look.width, look.width * figure.get_figheight() / figure.get_figwidth())
+        wide, high = map(int, figure.get_size_inches() * look.dpi)
+        if form == "png" and (wide * high > MOST_DOTS or max(wide, high) >= LONGEST_SIDE):
+            raise BadInput(f"a PNG of {wide} x {high} dots is too large: use fewer with --dpi, or SVG")
         figure.savefig(file, format=form, dpi=look.dpi, metadata=METADATA[form])
     if form != "svg" and any("missing from font" in str(warning.message) for warning in caught):
         note("no installed font has some of the characters; an SVG would keep them")

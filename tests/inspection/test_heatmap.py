@@ -114,6 +114,12 @@ def test_too_many_tokens_are_refused() -> None:
         drawn("svg", square(["a"] * (MOST_CELLS + 1)))
 
 
+def test_a_png_with_too_many_dots_is_refused() -> None:
+    for width, dpi in ((100.0, 2400), (40.0, 1000)):
+        with pytest.raises(BadInput, match=rf"^a PNG of {width * dpi:.0f} x \d+ dots is too large"):
+            drawn("png", square(["a"] * 20), width=width, dpi=dpi)
+
+
 def test_panels_fill_their_rows_if_possible() -> None:
     assert [_grid(panels) for panels in (1, 2, 3, 4, 6, 8, 12, 16)] == [
         *((1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (4, 2), (4, 3), (4, 4))
