@@ -75,7 +75,10 @@ def _from_json(text: str) -> Alignment:
     """Return an alignment with the `scores` of all pairs of words, [source][target]; if there are none, with the scores
     of the links, `[i, j, score]`."""
     fields, of_links = read_json(text)
-    source, target = (list(map(str, fields.get(side) or [])) for side in ("source", "target"))
+    sides = [fields.get(side) or [] for side in ("source", "target")]
+    if not all(isinstance(side, list) for side in sides):
+        raise ValueError("source and target must be lists of words")
+    source, target = (list(map(str, side)) for side in sides)
     if not source or not target:
         raise ValueError("no words in source or target")
     alignment = _from_links(source, target, of_links)
