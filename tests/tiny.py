@@ -7,6 +7,7 @@ import torch
 
 from synmt.data.batches import Sources
 from synmt.data.corpus import Corpus
+from synmt.ideas.target.tags.strings import transitions_of_tags
 from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import TargetSide, target_side
 from synmt.model.translation import TranslationModel
@@ -175,6 +176,12 @@ def target_entries(target: str) -> list[list[str]]:
     """Return the entries that a decoder should write: whole words, or subwords with arcs between them."""
     side = TARGET_SYSTEMS[target]
     return [side.entries(record, segment if side.spelling.trees else whole) for record in target_records()]
+
+
+def string_of(target: str, entries: Sequence[str]) -> list[str]:
+    """Return a target with its arcs, as `synmt transitions` writes it."""
+    apart = TARGET_SYSTEMS[target].spelling.trees == "apart"
+    return transitions_of_tags(entries) if apart else list(entries)
 
 
 def whole(word: str) -> list[str]:

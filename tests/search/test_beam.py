@@ -119,7 +119,7 @@ def test_strict_translations_are_trees(target: str, end_bias: float, max_length_
         for sentence, hypotheses in enumerate(beam_search(model, batch, config, transitions)):
             assert hypotheses
             for hypothesis in hypotheses:
-                entries = side.spelling.string(vocabulary.decode(hypothesis.ids))
+                entries = tiny.string_of(target, vocabulary.decode(hypothesis.ids))
                 record = read_transitions(entries, side.style)
                 check_heads(record.heads)
                 assert record.heads.count(0) == 1

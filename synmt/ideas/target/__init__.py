@@ -126,10 +126,6 @@ class Spelling:
         """Return how many entries at the end of a vocabulary are never read. Raises ValueError for one elsewhere."""
         return 0
 
-    def string(self, entries: Sequence[str]) -> list[str]:
-        """Return the target with its arcs, as `synmt transitions` writes it."""
-        return list(entries)
-
     def output(self, vocabulary: Vocabulary, trees: int | None = None) -> Output:
         """Return how a search writes such targets. trees: the number of best hypotheses per sentence that need a
         tree written apart from their words; None for all."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from synmt.ideas.target import CAUSAL, Spelling, TargetIdea
-from synmt.ideas.target.tags.strings import read_tag, tagged, transitions_of_tags
+from synmt.ideas.target.tags.strings import read_tag, tagged
 from synmt.options import setting
 from synmt.text.bpe import Segment
 from synmt.text.vocabulary import Vocabulary
@@ -67,9 +67,6 @@ class TagSpelling(Spelling):
         if is_tag != sorted(is_tag):
             raise ValueError("a target vocabulary must end with its tags")
         return sum(is_tag)
-
-    def string(self, entries: Sequence[str]) -> list[str]:
-        return transitions_of_tags(entries)
 
     def output(self, vocabulary: Vocabulary, trees: int | None = None) -> "TagOutput":
         from synmt.ideas.target.tags.search import TagOutput
