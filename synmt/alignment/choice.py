@@ -36,7 +36,7 @@ def known() -> dict[str, Known]:
 
 
 def settings_of_fit(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given settings that are neither of links nor of text: those of an aligner and its training."""
+    """Return the given settings of an aligner and its training, without the settings of links and text."""
     others = {each.name for config in (AlignConfig, TextConfig) for each in settings_of(config)}
     return {name: value for name, value in settings.items() if value is not None and name not in others}
 

@@ -13,8 +13,8 @@ from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.linking import KnownLinks, aligned
 from synmt.alignment.pairs import note_bases, read_pairs, with_known_links
 from synmt.alignment.stream import WINDOW, fitted, needed, note_unlinked, sides_for
-from synmt.api.given import Pair, as_given, config_of_all, lines_of_pairs, not_given, takes
-from synmt.data.records import SentencePair, columns_of_pairs
+from synmt.api.given import Pair, as_given, columns_of, config_of_all, not_given, takes
+from synmt.data.records import SentencePair
 from synmt.data.words import SideWords, say_doubts
 from synmt.options import Scope, check_used, settings_of
 from synmt.streams import BadLines, Notes, OnError, WrongUsage, shown, windows
@@ -87,7 +87,7 @@ def align(
     own |= {"fit": True, "method": chosen}
     _check(settings, scope_of(as_given({**settings, **{name: each for name, each in own.items() if each}})), own)
     bad, notes = BadLines(on_error), Notes()
-    columns = columns_of_pairs(lines_of_pairs(pairs, "pairs", on_error), bad)
+    columns = columns_of(pairs, bad)
     with ExitStack() as stack:
         fit = FitConfig(chosen, others, guide, kept, resume, device)
         fitting = stack.enter_context(fitted(fit, columns, config, text, bad, notes))
@@ -107,7 +107,7 @@ def _combined(
     _check(settings, scope_of({**as_given(settings), "links-from": links}), {"links-from": links})
     known, bad = KnownLinks.of(config, len(links)), BadLines(on_error)
     sides, needs = sides_for(known, text), needed(known.needs(), config)
-    columns = columns_of_pairs(lines_of_pairs(pairs, "pairs", on_error), bad)
+    columns = columns_of(pairs, bad)
     found = read_pairs(columns, needs, sides, config.max_words, bad)
     notes = Notes()
     note_bases(notes, links)
@@ -149,7 +149,7 @@ class Aligner:
         _check(settings, self.scope, {})
         sides, bad, notes = sides_for(self.aligner, text), BadLines(on_error), Notes()
         needs = needed(self.aligner.needs(), config)
-        columns = columns_of_pairs(lines_of_pairs(pairs, "pairs", on_error), bad)
+        columns = columns_of(pairs, bad)
         found = read_pairs(columns, needs, sides, config.max_words, bad)
         return _links(self.aligner, found, config, bad, notes, sides)
 

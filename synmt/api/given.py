@@ -9,8 +9,9 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
+from synmt.data.records import columns_of_pairs
 from synmt.options import MOST_JOBS, PATHS, Known, Setting, check_settings, setting, settings_of
-from synmt.streams import BadInput, Line, OnError, WrongUsage, in_keywords, read_lines
+from synmt.streams import BadInput, BadLines, Line, OnError, WrongUsage, in_keywords, read_lines
 from synmt.trees.record import ParseRecord, write_record
 
 T = TypeVar("T")
@@ -139,6 +140,11 @@ def lines_of_pairs(
         if isinstance(sides, str) or len(sides) != columns:
             raise TypeError("a pair is (source, target)" if columns == 2 else "a pair is (source, target, links)")
         yield with_text(line, sides, on_error)
+
+
+def columns_of(pairs: Iterable[Sequence[Sentence]] | Path, bad: BadLines) -> Iterator[tuple[Line, Line]]:
+    """Yield the source and target of each pair, from a file or from Python, as lines. Raises as `lines_of_pairs`."""
+    return columns_of_pairs(lines_of_pairs(pairs, "pairs", bad.on_error), bad)
 
 
 def with_text(line: Line, sides: Sequence[Sentence], on_error: OnError) -> Line:

@@ -10,7 +10,7 @@ from synmt.options import check_used, options_in, settings_of
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
 from synmt.parsers.config import language_from, scope_of
 from synmt.parsers.parser import Parser, ParserInput
-from synmt.parsers.stream import ParserPool, check_text
+from synmt.parsers.stream import ParserPool, refuse_trees
 from synmt.streams import BadInput, BadLines, Line, OnError, counted, note, read_lines
 from synmt.trees.record import ParseRecord, read_words
 
@@ -70,7 +70,7 @@ def _inputs(sentences: Sentences, words: Callable[[str], ParserInput], bad: BadL
     is_text = False
     for line, read in _lines(sentences, words, bad.on_error):
         if read is words and not is_text and line.text.strip():
-            check_text(line)
+            refuse_trees(line)
             is_text = True
         yield bad.read(line, read, nothing)
 

@@ -7,8 +7,7 @@ from typing import Any, Literal, Self
 
 import torch
 
-from synmt.api.given import Pair, Sentence, as_given, config_of_all, lines_of, lines_of_pairs, takes
-from synmt.data.records import columns_of_pairs
+from synmt.api.given import Pair, Sentence, as_given, columns_of, config_of_all, lines_of, takes
 from synmt.data.words import say_doubts
 from synmt.device import Precision, local_device
 from synmt.inspection import Picture, PictureConfig
@@ -182,7 +181,7 @@ class Model:
     ) -> Iterator[ForcedTarget]:
         model, bad = self.folders[0].config, BadLines(on_error)
         sides = words_of_sides(model, config)
-        columns = columns_of_pairs(lines_of_pairs(pairs, "pairs", on_error), bad)
+        columns = columns_of(pairs, bad)
         latest, notes = Latest(), Notes()
         forced = forced_pairs(translator, model, sides, columns, config, bad, latest)
         for window in forced_windows(translator, model, forced, config, latest, notes):

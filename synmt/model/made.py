@@ -29,7 +29,7 @@ def identity(path: Path) -> str:
 
 
 def stamp(path: Path) -> list[tuple[str, int, int, int]]:
-    """Return what differs once a file, or a file in a folder, has been written again. Raises BadInput."""
+    """Return facts about a file, or all files of a folder, that change when one is written again. Raises BadInput."""
     with naming(path):
         files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
         found = ((each, each.stat()) for each in files)

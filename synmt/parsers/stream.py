@@ -130,17 +130,18 @@ def _without_trees(lines: Iterable[Line]) -> Iterator[Line]:
     """Yield the lines. Raises BadInput if the first one that is not empty is a line of trees."""
     rest = iter(lines)
     for line in rest:
-        check_text(line, "add --input")
+        refuse_trees(line, "add --input")
         yield line
         if line.text.strip():
             break
     yield from rest
 
 
-def check_text(line: Line, remedy: str = "") -> None:
-    """Raise BadInput for the first line of trees. remedy: what to do with the form that it has."""
+def refuse_trees(line: Line, remedy: str = "") -> None:
+    """Raise BadInput for a line of trees, not text. remedy: advice to follow the cause, before the form of the tree."""
     if form := tree_form(line.text):
-        raise line.error(f"looks like {form}, not text" + f": {remedy} {form}" * bool(remedy))
+        advice = f": {remedy} {form}" if remedy else ""
+        raise line.error(f"looks like {form}, not text{advice}")
 
 
 def parses_of_trees(lines: Iterable[Line], read: Callable[[str], ParseRecord], again: Again, bad: BadLines) -> Parsing:

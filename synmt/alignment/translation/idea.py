@@ -151,15 +151,16 @@ class LinkIdea:
 
         check_new(how.out, how.resume, is_begun(how.out, self))
         asked = fitting_config(self, how.settings)
+        of_models = asked.made_of()
         with locked(how.out):
             if (how.out / CONFIG_FILE).exists():
-                check_fitted(how.out, self, bitext, asked.made_of())
+                check_fitted(how.out, self, bitext, of_models)
             else:
-                self._begin(how, {**made_of(self, bitext), "--models": asked.made_of()["--models"]})
+                made = made_of(self, bitext)
+                self._begin(how, {**made, "--models": of_models["--models"]})
                 models = FitModels(self, bitext, how, asked).run()
                 layers = [models.forward.layer, models.backward.layer]
-                made = {**made_of(self, bitext), **asked.made_of()}
-                write_saved(how.out, replace(self, models=models), layers=layers, made_of=made)
+                write_saved(how.out, replace(self, models=models), layers=layers, made_of={**made, **of_models})
                 (how.out / BEGUN_FILE).unlink()
         return self.open(how.out, how.device)
 
@@ -224,7 +225,7 @@ class TranslationFitConfig:
     models: Path | None
 
     def made_of(self) -> dict[str, object]:
-        """Return what the models depend on, by option. Raises BadInput."""
+        """Return the options that the models depend on, with checksums of reused models. Raises BadInput."""
         from synmt.model.config import ModelConfig
         from synmt.model.folder import ModelFolder
 
