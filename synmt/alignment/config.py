@@ -79,7 +79,7 @@ class AlignConfig:
 class AlignerConfig:
     """Which aligner is fitted, apart from its method. A setting that was not given is None."""
 
-    guide: str | None = setting(None, "links to learn from, Pharaoh or A3", metavar="LINKS")
+    guide: str | None = setting(None, "links to learn from (Pharaoh, A3, JSON)", metavar="LINKS")
     models: str | None = setting(None, "an aligner whose translation models are taken over", metavar="FOLDER")
     preset: str | None = setting(None, "settings by name, for all that follows", metavar="NAME")
     source_syntax: str | None = setting(

@@ -11,7 +11,7 @@ from synmt.alignment.aligner import Needs
 from synmt.data.records import SentencePair, read_columns, source_records
 from synmt.data.words import Sides
 from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines
-from synmt.text.links import HEADER, Link, LinkError, check_inside, detect_base, read_a3, read_json, read_scores
+from synmt.text.links import HEADER, Link, LinkError, check_inside, detect_base, read_a3, read_scores
 from synmt.trees.record import ParseRecord
 
 MANY = 20  # pairs with links; among this many, some pair links a first word
@@ -40,9 +40,8 @@ def read_pairs(
 def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Iterator[SentencePair]:
     """Yield the pairs with links of other programs: line n of a file belongs to pair n. Raises BadInput.
 
-    A file holds Pharaoh links, source first, possibly with scores; JSON lines with `links` and their scores; or
-    GIZA++'s A3 format. In the first A3 file, the third line of a pair holds the source words. Possible links, and links
-    without scores, get the score 1.
+    A file holds Pharaoh or JSON lines, source first, possibly with scores, or GIZA++'s A3 format. In the first A3 file,
+    the third line of a pair holds the source words. Possible links, and links without scores, get the score 1.
     """
     files = [_links_of_file(path, reverse=number == 1) for number, path in enumerate(paths)]
     count = 0
@@ -62,7 +61,7 @@ def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Ite
 def count_from_one(path: str) -> bool:
     """Return whether a file has links for many pairs, none of which names a word 0."""
     lines = [line.text for line in read_lines([path]) if line.text.strip()]
-    return len(lines) >= MANY and not lines[0].startswith((HEADER, "{")) and detect_base(lines) == 1
+    return len(lines) >= MANY and not lines[0].startswith(HEADER) and detect_base(lines) == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +101,11 @@ def _links_of_file(path: str, reverse: bool) -> Iterator[KnownLine]:
             else:
                 yield KnownLine(line, dict.fromkeys(links, 1.0), (third, second))
         return
-    is_json = first.text.startswith("{")
     for line in lines:
         with line.naming():
-            if not is_json:
-                yield KnownLine(line, read_scores(line.text))
-            elif line.text.strip() in ("", "{}"):
-                yield KnownLine(line, {})
-            else:
-                fields, scores = read_json(line.text, scored=True)
-                words = [each for side in ("source", "target") if isinstance(each := fields.get(side), list)]
-                yield KnownLine(line, scores, (len(words[0]), len(words[1])) if len(words) == 2 else None)
+            fields, scores = read_scores(line.text)
+        words = [each for side in ("source", "target") if isinstance(each := fields.get(side), list)]
+        yield KnownLine(line, scores, (len(words[0]), len(words[1])) if len(words) == 2 else None)
 
 
 def check_links(

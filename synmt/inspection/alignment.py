@@ -66,7 +66,7 @@ def _alignment(line: Line, source: list[str], target: list[str]) -> Alignment:
     try:
         if line.text.startswith("{"):
             return _from_json(line.text)
-        return _from_links(source, target, dict(sorted(read_scores(line.text).items())))
+        return _from_links(source, target, read_scores(line.text)[1])
     except (ValueError, TypeError) as error:
         raise line.error(error) from None
 
@@ -74,7 +74,7 @@ def _alignment(line: Line, source: list[str], target: list[str]) -> Alignment:
 def _from_json(text: str) -> Alignment:
     """Return an alignment with the `scores` of all pairs of words, [source][target]; if there are none, with the scores
     of the links, `[i, j, score]`."""
-    fields, of_links = read_json(text)
+    fields, of_links = read_json(text, needed=False)
     sides = [fields.get(side) or [] for side in ("source", "target")]
     if not all(isinstance(side, list) for side in sides):
         raise ValueError("source and target must be lists of words")

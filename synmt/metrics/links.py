@@ -84,10 +84,8 @@ def read_prediction(line: str) -> Prediction:
 
     An empty line or `{}` has no words. Raises ValueError.
     """
-    if line.strip() in ("", "{}"):
-        return Prediction()
     fields, links = read_json(line)
-    predicted = fields.get("predicted")
+    predicted = fields.get("predicted", None if fields else [])
     if not isinstance(predicted, list) or any(type(word) is not bool for word in predicted):
         raise ValueError('needs "predicted": [true or false for each target word]')
     if any(target >= len(predicted) for _, target in links):
@@ -148,6 +146,4 @@ def read_scored(line: str) -> Scored:
 
     An empty line or `{}` has no links. Raises ValueError.
     """
-    if line.strip() in ("", "{}"):
-        return Scored()
     return Scored(read_json(line, scored=True)[1])

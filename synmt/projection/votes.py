@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from synmt.text.links import Link, LinkError, check_inside, read_json, read_scores
+from synmt.text.links import Link, LinkError, check_inside, read_scores
 from synmt.text.tokenization import is_punctuation
 from synmt.trees.dependency import DEPENDENCY, UNKNOWN, depths
 from synmt.trees.record import ParseRecord
@@ -51,16 +51,12 @@ def is_mark(word: str) -> bool:
 def read_scored_links(text: str, source: Sequence[str], target: Sequence[str]) -> dict[Link, float]:
     """Return the links of one line between these words.
 
-    text: Pharaoh's links, which get the score 1 if they have none, or a JSON line as `synmt align` writes it.
     Raises LinkError for malformed links, and for links between other words.
     """
-    if text.startswith("{"):
-        fields, links = read_json(text)
-        for side, words in (("source", source), ("target", target)):
-            if fields.get(side, words) != list(words):
-                raise LinkError(f"the links belong to different {side} words")
-    else:
-        links = dict(sorted(read_scores(text).items()))
+    fields, links = read_scores(text)
+    for side, words in (("source", source), ("target", target)):
+        if side in fields and fields[side] != list(words):
+            raise LinkError(f"the links belong to different {side} words")
     check_inside(links.keys(), len(source), len(target))
     return links
 

@@ -1,10 +1,11 @@
 """Links between the words of two sentences, as text: Pharaoh lines, JSON lines and GIZA++'s A3 files.
 
 Pharaoh's `i-j` joins source word i and target word j; `ipj` marks a possible but not sure link, as in hand alignments
-(Och & Ney 2003), and `i-j:0.93` adds a score. In memory, words count from 0; `base` is the number of the first word in
-the text.
+(Och & Ney 2003), and `i-j:0.93` adds a score. A tab and the confidence of the pair may follow. In memory, words count
+from 0; `base` is the number of the first word in the text.
 
 A JSON line of `synmt align` has `links`, a list of `[i, j, score]`, and usually `source` and `target`, lists of words.
+Its words count from 0. `{}` is a pair with an empty side.
 
 An A3 file has three lines per sentence pair:
 
@@ -29,6 +30,7 @@ HEADER = "# Sentence pair"
 ROUNDING = 1e-3  # a mean of probabilities may exceed 1 by this much
 _WORD = re.compile(r"\(\{((?: \d+)*) \}\)", re.ASCII)
 _SCORE = re.compile(r":[01](?:\.\d{1,9})?(?=\s|$)", re.ASCII)
+_CONFIDENCE = re.compile(r"\t[01]\.\d{6}$", re.ASCII)
 _LINK = re.compile(rf"(\d{{1,9}})([-p])(\d{{1,9}})({_SCORE.pattern})?", re.ASCII)
 
 
@@ -56,20 +58,35 @@ class DirectedLinks:
 
 
 def read_links(text: str, base: int = 0) -> Links:
-    """Return the links of one line. Raises LinkError for a malformed link or a word number below `base`."""
-    kinds = _read(text, base)
-    return Links(frozenset(link for link, kind, _ in kinds if kind == "-"), frozenset(link for link, _, _ in kinds))
+    """Return the links of one line; in JSON, all are sure.
+
+    Raises LinkError for a malformed link or a word number below `base`, and for JSON if `base` is not 0.
+    """
+    if not text.startswith("{"):
+        kinds = _read(text, base)
+        return Links(frozenset(link for link, kind, _ in kinds if kind == "-"), frozenset(link for link, _, _ in kinds))
+    if base:
+        raise LinkError(f"links in JSON count words from 0, not from {base}")
+    links = frozenset(read_json(text)[1])
+    return Links(links, links)
 
 
-def read_scores(text: str) -> dict[Link, float]:
-    """Return the links of one line with their scores, 1 if a link has none. Raises LinkError as `read_links` does."""
-    return {link: score for link, _, score in _read(text, 0)}
+def read_scores(text: str) -> tuple[dict[str, Any], dict[Link, float]]:
+    """Return the fields of one line in JSON, none for other lines; and the sorted links with their scores.
+
+    A link without a score gets 1. Raises LinkError as `read_links` does.
+    """
+    if text.startswith("{"):
+        fields, links = read_json(text)
+    else:
+        fields, links = {}, {link: score for link, _, score in _read(text, 0)}
+    return fields, dict(sorted(links.items()))
 
 
 def _read(text: str, base: int) -> list[tuple[Link, str, float]]:
     """Return each link, whether it is sure (`-`) or possible (`p`), and its score."""
     read = []
-    for item in text.split():
+    for item in _CONFIDENCE.sub("", text).split():
         found = _LINK.fullmatch(item)
         if not found:
             raise LinkError(f"{item!r:.40} is not a link such as 3-4 or 3p4")
@@ -80,16 +97,17 @@ def _read(text: str, base: int) -> list[tuple[Link, str, float]]:
     return read
 
 
-def read_json(text: str, scored: bool = False) -> tuple[dict[str, Any], dict[Link, float]]:
-    """Return the fields of a JSON line, and its links with their scores, at most 1. Raises LinkError.
+def read_json(text: str, scored: bool = False, needed: bool = True) -> tuple[dict[str, Any], dict[Link, float]]:
+    """Return the fields of a line in JSON, none if it is empty, and its links with their scores, at most 1.
 
-    scored: whether there must be links with scores; otherwise, a line may have none, and a link without a score gets 1.
+    scored: whether each link must have a score; otherwise, a link without one gets 1.
+    needed: whether any object but `{}` must have links. Raises LinkError.
     """
     try:
-        fields = orjson.loads(text)
+        fields = orjson.loads(text.strip() or "{}")
     except orjson.JSONDecodeError as error:
         raise LinkError(f"not JSON: {error}") from None
-    found = fields.get("links", None if scored else []) if isinstance(fields, dict) else None
+    found = fields.get("links", None if fields and needed else []) if isinstance(fields, dict) else None
     if not isinstance(found, list):
         raise LinkError('needs "links": [[source word, target word, score], …]')
     links = {}
@@ -109,10 +127,12 @@ def _score(value: Any = 1.0) -> float:
 
 
 def detect_base(lines: Iterable[str]) -> int:
-    """Return the number of the first word in a file: 0 if any link names word 0 or there are no links, else 1."""
+    """Return the number of the first word in a file: 0 if any link names word 0, for JSON and without links, else 1."""
     empty = True
     for line in lines:
-        words = re.findall("[0-9]+", _SCORE.sub("", line))
+        if line.startswith("{"):
+            return 0
+        words = re.findall("[0-9]+", _SCORE.sub("", _CONFIDENCE.sub("", line)))
         if any(not word.strip("0") for word in words):
             return 0
         empty = empty and not words

@@ -96,6 +96,28 @@ def test_formats_agree(fitted: tuple[Path, str]) -> None:
     assert [float(line.split("\t")[1]) for line in scored] == [each["confidence"] for each in records]
 
 
+@pytest.mark.parametrize("scores", [(), ("--scores",)])
+@pytest.mark.parametrize("form", ["pharaoh", "talp", "jsonl"])
+def test_other_commands_read_the_links_of_every_format(
+    form: str, scores: tuple[str, ...], fitted: tuple[Path, str], tmp_path: Path
+) -> None:
+    (tmp_path / "gold").write_text(fitted[1] + "\n")
+    (tmp_path / "bitext").write_text(TEXT + "\n")
+    found = tmp_path / "found"
+    found.write_text(align(fitted[0], "--format", form, *scores, text=TEXT + "\n"))
+    scored = output_of("score", found, "--references", tmp_path / "gold", "--metric", "aer", "--format", "tsv")
+    assert b"\tAER\t0.0000\t" in scored
+    if form == "talp":  # all other commands count words from 0
+        return
+    combined = output_of("align", "--links-from", found, "--tokenizer", "none", tmp_path / "bitext")
+    assert combined.decode() == fitted[1] + "\n"
+    sides = [tmp_path / "source", tmp_path / "target"]
+    for path, column in zip(sides, zip(*(line.split("\t") for line in LINES), strict=True), strict=True):
+        path.write_text("\n".join([*column, "", ""]))
+    of_found, of_gold = (output_of("challenge", "reordering", *sides, tmp_path / name) for name in ("found", "gold"))
+    assert of_found == of_gold
+
+
 def test_several_processes_write_the_same_links(fitted: tuple[Path, str], tmp_path: Path) -> None:
     """Scores are the same, too. An interrupt ends all processes."""
     command, text = [fitted[0], "--format", "jsonl", "--scores"], TEXT * 5 + "\n" + TEXT

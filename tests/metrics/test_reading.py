@@ -39,6 +39,17 @@ def test_the_base_of_links_is_detected_or_given(tmp_path: Path) -> None:
         score(tmp_path, "aer", "0-0 1-1\n", "1-1\n", link_base=1)
 
 
+def test_links_in_json_count_from_0(tmp_path: Path) -> None:
+    found = '{"source": ["a", "b"], "target": ["c", "d"], "links": [[0, 0, 0.9], [1, 1, 0.8]]}\n{}\n'
+    for metric, expected in (("aer", 0), ("recall", 100)):
+        score_of_json, signature = score(tmp_path, metric, found, "1-1 2p2\n\n")
+        assert score_of_json == expected
+        assert signature.endswith("|base:0|refbase:1")
+    assert score(tmp_path, "aer", "0-0 1-1\n\n", found)[0] == 0
+    with pytest.raises(BadInput, match="hypothesis:1: links in JSON count words from 0, not from 1"):
+        score(tmp_path, "aer", found, "1-1 2p2\n\n", link_base=1)
+
+
 def test_links_must_not_leave_their_sentences(tmp_path: Path) -> None:
     sides = {"source": "a b\nc\n", "target": "x y z\nz\n"}
     assert score(tmp_path, "aer", "0-2\n0-0\n", "0-2\n0-0\n", **sides)[0] == 0
