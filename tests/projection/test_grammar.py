@@ -148,10 +148,12 @@ def test_a_source_given_three_times_counts_as_one() -> None:
             source.record.deprels[1] = "obj"
     once = [each for each, _ in made]
     thrice = [(target, sources * 3) for target, sources in once]
-    one, three = ([projected(*each, CONFIG, learnt(corpus)) for each in corpus] for corpus in (once, thrice))
-    assert [(each.heads, each.upos, each.deprels) for each in one] == [
-        (each.heads, each.upos, each.deprels) for each in three
-    ]
+    trees = []
+    for corpus in (once, thrice):
+        grammar = learnt(corpus)
+        found = [projected(*each, CONFIG, grammar) for each in corpus]
+        trees.append([(each.heads, each.upos, each.deprels) for each in found])
+    assert trees[0] == trees[1]
 
 
 def test_a_step_worked_by_hand() -> None:
