@@ -7,6 +7,7 @@ Aligners read lowercased words. Training pairs that share a sentence with a test
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from shutil import rmtree
 
@@ -273,20 +274,12 @@ def _reads_trees(method: str, keywords: Options) -> bool:
 
 def _in_order(rows: Mapping[str, Row]) -> list[str]:
     """Return the aligners, each after the aligners that it learns from. Raises BadInput for a cycle."""
-    found: list[str] = []
-
-    def visit(name: str, path: tuple[str, ...] = ()) -> None:
-        if name in path:
-            raise BadInput(f"aligner {name} learns from itself, through {' and '.join(path)}")
-        for other in rows[name].others:
-            if other in rows and other not in found:
-                visit(other, (*path, name))
-        if name not in found:
-            found.append(name)
-
-    for name in rows:
-        visit(name)
-    return found
+    others = {name: [other for other in row.others if other in rows] for name, row in rows.items()}
+    try:
+        return list(TopologicalSorter(others).static_order())
+    except CycleError as error:
+        *path, name = error.args[1]
+        raise BadInput(f"aligner {name} learns from itself, through {' and '.join(path)}") from None
 
 
 def _gold(test: Pair) -> Path:

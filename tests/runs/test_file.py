@@ -13,7 +13,7 @@ import synmt
 from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS
 from synmt.ideas.source import SOME_HEADS
 from synmt.options import PATHS, arguments
-from synmt.runs.aligners import rows_of
+from synmt.runs.aligners import Aligners, rows_of
 from synmt.runs.calls import known_of
 from synmt.runs.file import COMMANDS, OF_ALIGNERS, OWN, ROWS, Options, RunFile, read_run, with_options
 from synmt.runs.projections import Projections
@@ -248,6 +248,24 @@ def test_options_without_effect_on_an_aligner_are_refused(own: dict[str, Any], c
     with pytest.raises(BadInput) as error:
         rows_of(RunFile(None, None, {}, {"hmm": {}, "new": own}, kind="aligners"))
     assert "aligner new: " in str(error.value) and cause in str(error.value)
+
+
+def test_aligners_are_fitted_after_those_that_they_learn_from() -> None:
+    own: dict[str, Options] = {
+        "votes": {"links-from": ["guided", "hmm"]},
+        "guided": {"method": "mask-align", "guide": "hmm"},
+        "hmm": {},
+    }
+    run = RunFile(None, None, {}, own, kind="aligners")
+    tasks = Aligners.of(Workplace(Path("unused")), run, 1).tasks.all
+    names = [f"{name}, seed 1" for name in ("hmm", "guided", "votes")]
+    assert [task.what for task in tasks if task.verb == "aligning"] == names
+    own["hmm"] = {"method": "mask-align", "guide": "guided"}
+    with pytest.raises(BadInput, match=r"^aligner \w+ learns from itself, through (guided and hmm|hmm and guided)$"):
+        rows_of(run)
+    own["hmm"] = {"method": "mask-align", "guide": "hmm"}
+    with pytest.raises(BadInput, match=r"^aligner hmm learns from itself, through hmm$"):
+        rows_of(run)
 
 
 @pytest.mark.parametrize("name", OF_ALIGNERS)
