@@ -64,6 +64,7 @@ def lines() -> Iterator[str]:
 def stub() -> str:
     """Return synmt/__init__.pyi."""
     text = ("\n".join(lines()) + "\n").replace(repr(Sentence), "Sentence")
+    text = text.replace("pathlib._local.", "pathlib.")  # the module of Path in Python 3.13
     modules = sorted(set(re.findall(r"\b(synmt(?:\.[a-z_]+)+)\.[A-Z]", text)))
     text = HEAD + "".join(f"import {each}\n" for each in modules) + text
     for action in (["check", "--fix-only", "--quiet"], ["format"]):
