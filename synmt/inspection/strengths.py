@@ -6,6 +6,7 @@ masks are the nine relations of a tree, or the user's own named masks.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -74,7 +75,8 @@ def mask_strengths(model: TranslationModel, name: str) -> Strengths | None:
 
 def mask_parts(model: TranslationModel) -> list[Masks]:
     """Return the masks of a model's encoder."""
-    return [part for part in model.source_parts.values() if isinstance(part, Masks)]
+    # From Python 3.12 on, `isinstance` with a protocol does not see the parameters of a module.
+    return [cast(Masks, part) for part in model.source_parts.values() if hasattr(part, "strengths")]
 
 
 def as_text(models: Sequence[Strengths]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The tensors of `mask`: learned strengths of the nine relations between nodes of a tree, as biases of attention."""
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +15,6 @@ UNMASKED = -1.0  # the bias of a pair without a mask: −exp(0)
 STRENGTH_LIMIT = 10.0  # exp(10) hides a key in every precision; larger values would risk overflow
 
 
-@runtime_checkable
 class Masks(Protocol):
     """A module that masks attention, as inspection sees it: strengths [..,H,M] of the masks with these names."""
 
