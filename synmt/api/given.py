@@ -156,7 +156,9 @@ def with_text(line: Line, sides: Sequence[Sentence], on_error: OnError) -> Line:
         if on_error == "fail":
             raise
         return replace(line, fault=error.cause)
-    return replace(line, text=texts[0] if len(texts) == 1 else "\t".join(text.replace("\t", " ") for text in texts))
+    if len(texts) > 1:  # a tab in links precedes their confidence
+        texts[:2] = [text.replace("\t", " ") for text in texts[:2]]
+    return replace(line, text="\t".join(texts))
 
 
 def numbered(items: Iterable[T], name: str) -> Iterator[tuple[Line, T]]:

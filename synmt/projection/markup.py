@@ -37,7 +37,7 @@ from synmt.streams import (
     windows,
     write_lines,
 )
-from synmt.text.links import Link
+from synmt.text.links import Link, split_columns
 from synmt.text.markup import Markup, Span, read_markup, write_markup
 from synmt.text.tokenization import note_tokenizers, spans_of
 from synmt.trees.record import ParseRecord
@@ -89,7 +89,7 @@ def markup_stream(
     columns = ["source", "target"] if linker else ["source", "target", "links"]
 
     def read(text: str) -> Example:
-        found = text.split("\t") if text.strip() else [""] * len(columns)
+        found = split_columns(text) if text.strip() else [""] * len(columns)
         if len(found) != len(columns):
             raise ValueError(f"expected `{' TAB '.join(columns)}`, found {counted(len(found), 'column')}")
         example = _example(read_markup(found[0]), found[1], sides)

@@ -11,7 +11,7 @@ from synmt.projection.grammar import Grammar
 from synmt.projection.tree import projected, votes_of
 from synmt.projection.votes import Source, read_scored_links, sentences
 from synmt.streams import BadLines, Latest, Line, Notes, OnError, counted, never, read_lines, windows, write_lines
-from synmt.text.links import Link
+from synmt.text.links import Link, split_columns
 from synmt.text.tokenization import Words, spaces_after
 from synmt.trees.record import ParseRecord, RecordError, begins_object, read_record, write_record
 
@@ -97,7 +97,7 @@ class Reader:
 
     def read(self, text: str) -> Example:
         """Return the example of a line; an empty line gives an empty one. Raises ValueError."""
-        columns = text.split("\t") if text.strip() else []
+        columns = split_columns(text) if text.strip() else []
         if self._links_follow and len(columns) not in (0, 2):
             raise RecordError(f"expected `source TAB target`, found {counted(len(columns), 'column')}")
         if not self._links_follow and columns and (len(columns) < 3 or len(columns) % 2 == 0):

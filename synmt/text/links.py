@@ -31,6 +31,7 @@ ROUNDING = 1e-3  # a mean of probabilities may exceed 1 by this much
 _WORD = re.compile(r"\(\{((?: \d+)*) \}\)", re.ASCII)
 _SCORE = re.compile(r":[01](?:\.\d{1,9})?(?=\s|$)", re.ASCII)
 _CONFIDENCE = re.compile(r"\t[01]\.\d{6}$", re.ASCII)
+_COLUMN = re.compile(r"\t(?![01]\.\d{6}(?:\t|$))", re.ASCII)
 _LINK = re.compile(rf"(\d{{1,9}})([-p])(\d{{1,9}})({_SCORE.pattern})?", re.ASCII)
 
 
@@ -81,6 +82,13 @@ def read_scores(text: str) -> tuple[dict[str, Any], dict[Link, float]]:
     else:
         fields, links = {}, {link: score for link, _, score in _read(text, 0)}
     return fields, dict(sorted(links.items()))
+
+
+def split_columns(text: str) -> list[str]:
+    """Return the columns of a line `source TAB target TAB links`, which more sources and links may follow; a confidence
+    belongs to the links before it."""
+    columns = text.split("\t", 2)
+    return [*columns[:2], *(column for rest in columns[2:] for column in _COLUMN.split(rest))]
 
 
 def _read(text: str, base: int) -> list[tuple[Link, str, float]]:

@@ -6,7 +6,8 @@ import synmt
 from tests.cli.commands import in_process
 
 SOURCE = '{"tokens":["He","is","here"],"heads":[3,3,0],"deprels":["nsubj","cop","root"],"upos":["PRON","AUX","ADV"]}'
-PAIRS = [(SOURCE, "Er ist hier", "0-0 1-1 2-2"), (SOURCE, "Hier ist er", "0-2 1-1 2-0"), ("", "", "")]
+SCORED = "0-2:0.90 1-1:1.00 2-0:0.50\t0.800000"
+PAIRS = [(SOURCE, "Er ist hier", "0-0 1-1 2-2"), (SOURCE, "Hier ist er", SCORED), ("", "", "")]
 
 
 def test_projected_trees_equal_those_of_the_command() -> None:

@@ -46,7 +46,7 @@ def test_targets_get_the_trees_of_their_sources() -> None:
 def test_links_have_scores() -> None:
     links = {"source": ["She", "gave", "it", "up"], "target": ["Sie", "gibt"], "links": [[0, 0, 0.5], [1, 1, 1.0]]}
     target = json.dumps({"tokens": ["Sie", "gibt"]})
-    for scored in (json.dumps(links), "1-1 0-0:0.5"):
+    for scored in (json.dumps(links), "1-1 0-0:0.5", "0-0:0.50 1-1:1.00\t0.500000"):
         (record,) = project(f"{GAVE}\t{target}\t{scored}")
         assert (record["heads"], record["confidences"]) == ([2, 0], [0.5, 1.0])
         (partial,) = project(f"{GAVE}\t{target}\t{scored}", "--min-confidence", "0.6")
@@ -56,9 +56,12 @@ def test_links_have_scores() -> None:
 def test_further_sources_follow_with_their_links() -> None:
     french = json.dumps({"tokens": ["Elle", "abandonne"], "heads": [2, 0], "deprels": ["nsubj", "root"]})
     target = json.dumps({"tokens": ["Sie", "gibt", "auf"]})
-    (record,) = project(f"{GAVE}\t{target}\t0-0 1-1\t{french}\t0-0 1-1 1-2")
-    assert record["heads"] == [2, 0, 2]
-    assert record["confidences"] == pytest.approx([1.0, 1.0, 0.25])
+    for links in ("0-0 1-1", "0-0:1.00 1-1:1.00\t0.950000"):
+        (record,) = project(f"{GAVE}\t{target}\t{links}\t{french}\t0-0 1-1 1-2")
+        assert record["heads"] == [2, 0, 2]
+        assert record["confidences"] == pytest.approx([1.0, 1.0, 0.25])
+    (number, unlinked) = project(f"{GAVE}\t0.500000\t\t0.000000\n{GAVE}\t{target}\t\t0.000000\t{french}\t0-0\t1.000000")
+    assert (number["tokens"], unlinked["confidences"]) == (["0.500000"], [0.5, 0, 0])
 
 
 @pytest.mark.parametrize(
@@ -172,8 +175,10 @@ SMALL = f"{MARKED}\tDas kleine Haus ist alt.\t0-0 1-1 2-2 3-3 4-4 5-5"
 
 
 def test_markup_is_carried_over_links_or_by_an_aligner(letter_aligner: Path) -> None:
-    done = synmt("project", "--markup", "--target-language", "de", text=f"{SMALL}\n\n", cold=True)
-    assert done.stdout == "Das <b>kleine Haus</b> ist <a href='x?a=1&amp;b'>alt</a>.<br/>\n\n"
+    text = f"{SMALL}\n\n{SMALL}:0.90\t0.912345\n"
+    done = synmt("project", "--markup", "--target-language", "de", text=text, cold=True)
+    carried = "Das <b>kleine Haus</b> ist <a href='x?a=1&amp;b'>alt</a>.<br/>\n"
+    assert done.stdout == f"{carried}\n{carried}"
     assert (done.returncode, done.stderr) == (0, "synmt project: source text is tokenized as en, target text as de\n")
     text = "a <i>b</i> c\tC A B\n\n<br>\t\na &amp; b\tA & <B>\n"
     found = in_process("project", "--markup", "--aligner", str(letter_aligner), text=text.encode())
