@@ -1,8 +1,8 @@
 """Input of metrics: parallel files of hypotheses and references, and length buckets."""
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, get_args
@@ -13,13 +13,12 @@ from synmt.metrics.links import Prediction, Scored, read_prediction, read_scored
 from synmt.metrics.metric import Metric, Row
 from synmt.metrics.parses import read_parse
 from synmt.streams import Line, WrongUsage, check_stdin_once, read_lines, readable, side_by_side, sniff
-from synmt.text.links import Link, Links, check_inside, detect_base, read_links
+from synmt.text.links import Link, LinkError, Links, check_inside, detect_base, read_links
 from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.formats import as_parses, lines_of_trees, reader, tree_form
 from synmt.trees.record import read_words
 
 Reader = Callable[[str], Any]
-_LINKS = re.compile(r"\d+[-p]\d+( \d+[-p]\d+)+", re.ASCII)
 # For each form of a file, the name of its content and the metrics for it.
 OTHERS = {
     "links": ("links", "aer"),
@@ -138,12 +137,19 @@ def _translations(files: Files, name: str) -> list[Iterator[Line]]:
     """Return the lines of each file. Raises BadInput if the first reference has links or trees instead of text."""
     lines, place = files.lines(), len(files.hypotheses)
     first, lines[place] = sniff(lines[place])
-    form = "links" if _LINKS.fullmatch(first.strip()) else tree_form(first.strip())
-    if form:
+    if form := _form(first.strip()):
         found, metric = OTHERS[form]
         line = next(line for line in lines[place] if line.text.strip())
         raise line.error(f"{name} compares translations, not {found}: add --metric {metric}")
     return lines
+
+
+def _form(text: str) -> str | None:
+    """Return the form in OTHERS of a file whose first text this is, None for translations. A single `1-0` is text."""
+    with suppress(LinkError):
+        if len(read_links(text).possible) > (not text.startswith("{")):
+            return "links"
+    return tree_form(text)
 
 
 def read_trees(files: Files) -> Iterator[tuple[Line, ...]]:

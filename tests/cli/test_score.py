@@ -237,6 +237,8 @@ def test_links_and_trees_are_not_scored_as_translations(tmp_path: Path) -> None:
     tree, record = "(S (NP (DT The)))", '{"tokens": ["a"], "heads": [0]}'
     for text, found, metric in (
         ("\n0-0 1p1", "links", "aer"),
+        ("0-0:0.90 1-1:0.50\t0.700000", "links", "aer"),
+        ('{"source": ["a"], "target": ["b"], "links": [[0, 0, 0.9]]}', "links", "aer"),
         (tree, "brackets", "evalb"),
         (record, "parse records", "las or evalb"),
         ("# sent_id = 1", "CoNLL-U", "las"),
