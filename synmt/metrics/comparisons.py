@@ -18,7 +18,7 @@ from synmt.metrics.significance import TESTS, Comparison, Findings, compare
 from synmt.streams import BadInput, Line, counted
 
 NEEDED = {"system", "metric", "score"}
-NOT_SETTINGS = {"system", "score", "sentences", "signature"}
+NOT_SETTINGS = {"system", "score", "low", "high", "sentences", "signature"}
 
 
 @dataclass(frozen=True)

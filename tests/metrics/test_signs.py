@@ -55,6 +55,11 @@ def test_custom_columns_distinguish_settings() -> None:
     ]  # fmt: skip
 
 
+def test_confidence_intervals_do_not_distinguish_settings() -> None:
+    table = "system\tmetric\tscore\tlow\thigh\tsignature\na\tBLEU\t5\t4\t6\tx\nb\tBLEU\t6\t5\t7\tx\n"
+    assert read_settings(lines(table)) == (["a", "b"], [[5, 6]])
+
+
 HEADER = "system\tmetric\tscore\n"
 
 
