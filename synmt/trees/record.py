@@ -312,8 +312,12 @@ def brackets_of_record(record: ParseRecord) -> str:
 
 
 def read_words(line: str) -> list[str]:
-    """Return the tokens of a parse record, or the space-separated words of a text. Raises RecordError."""
-    return read_record(line, partial=True).tokens if begins_object(line) else line.split()
+    """Return the tokens of a parse record, or the space-separated words of a text or of a record that has only text.
+    Raises RecordError."""
+    if not begins_object(line):
+        return line.split()
+    record = read_record(line, partial=True)
+    return record.tokens or record.text.split()
 
 
 def tree_of_record(record: ParseRecord) -> Tree | None:

@@ -80,7 +80,8 @@ def test_a_pause_inside_a_tree_changes_nothing() -> None:
 
 def test_words_of_text_and_records() -> None:
     lines = ["", " a  b ", "{ a", "{}", '{"tokens": ["a", "b"]}', '{ "tree": "(NP (DT the) (NN dog))"}']
-    words = [[], ["a", "b"], ["{", "a"], [], ["a", "b"], ["the", "dog"]]
+    lines.append('{"text": "a b. "}')
+    words = [[], ["a", "b"], ["{", "a"], [], ["a", "b"], ["the", "dog"], ["a", "b."]]
     assert [read_words(line) for line in lines] == words
     with pytest.raises(RecordError):
         read_words('{"tokens": 1}')
