@@ -197,7 +197,7 @@ def projected(
     a part of speech gets X.
     reader: weighs the votes, by default with near words.
     """
-    record = replace(target, tree=None, upos=[], heads=[], deprels=[], confidences=[])
+    record = replace(target, tree=None, upos=[], heads=[], deprels=[], confidences=[], masks=target.word_masks)
     if not target.tokens:
         return record
     if sources:

@@ -87,6 +87,11 @@ class ParseRecord:
         return ParseRecord(self.text, self.tokens, self.spaces)
 
     @property
+    def word_masks(self) -> dict[str, list[str]]:
+        """Return the masks over words, which outlast the tree."""
+        return {name: rows for name, rows in self.masks.items() if len(rows) == len(self.tokens)}
+
+    @property
     def confidence(self) -> float:
         """Return the mean confidence over all words; words without a head count as 0."""
         attached = (each for each, head in zip(self.confidences, self.heads, strict=True) if head != UNATTACHED)

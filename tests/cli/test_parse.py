@@ -182,6 +182,12 @@ def test_parsing_again_reads_text_and_keeps_masks(again: str) -> None:
     assert second["masks"] == {"own": ["1"]}
 
 
+def test_masks_over_the_nodes_of_a_tree_do_not_outlast_it() -> None:
+    text = '{"tree":"(S (VP Go))","masks":{"own":["1"],"nodes":["000","000","111"]}}\n'
+    assert json.loads(synmt(*AGAIN, "trees", text=text).stdout)["masks"] == {"own": ["1"]}
+    assert json.loads(synmt(*AGAIN, "tags", text=text).stdout)["masks"].keys() == {"own", "nodes"}
+
+
 def test_a_bad_saved_block_is_an_error() -> None:
     done = synmt(*AGAIN, "trees", "--format", "conllu", text='{"tokens":["a"],"conllu":"junk"}\n')
     assert is_one_line_of_error(done, "expected 10 columns")

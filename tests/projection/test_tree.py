@@ -212,6 +212,9 @@ def test_columns_of_the_target_are_preserved() -> None:
     found = projected(target, [source(GAVE, (1, 0))], ProjectionConfig())
     assert (found.text, found.lemmas, found.feats, found.sent_id) == ("ja", ["ja"], ["A=B"], "x")
     assert (found.upos, found.deprels) == (["VERB"], ["root"])
+    target = replace(target, tree=read_brackets("(S ja)"), masks={"words": ["1"], "nodes": ["11", "01"]})
+    found = projected(target, [source(GAVE, (1, 0))], ProjectionConfig())
+    assert found.masks == {"words": ["1"]}  # the others belong to a tree that it no longer has
 
 
 ENGLISH = ParseRecord(tokens=["He", "saw", "the", "old", "dog", "."])
