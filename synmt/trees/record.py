@@ -211,6 +211,8 @@ def read_record(line: str, partial: bool = False) -> ParseRecord:
         ) from None
     if not isinstance(fields, dict):
         raise RecordError("not a JSON object")
+    if fields and fields.keys().isdisjoint(("parents", *ParseRecord.__slots__)):
+        raise RecordError(f"no field of a parse record, only {', '.join(fields)}")
     try:
         tree = _tree(fields)
     except TreeError as error:

@@ -123,6 +123,7 @@ def test_lines_before_a_bad_line_are_written(tmp_path: Path) -> None:
         ("a", b"\n\0\n", ":2: NUL byte"),
         ("a", b"{\n", ":1: not JSON"),
         ("a", b"[]\n", ":1: not a JSON object"),
+        ("a", b'{"links": [], "confidence": 0.9}\n', ":1: no field of a parse record, only links, confidence"),
         ("a", b'{"tree": "(S (NP a)"}\n', ":1: tree: a bracket is not closed"),
         ("a", b'{"tree": "(S (NP a)) b"}\n', ":1: tree: "),
         ("a", b'{"tokens": ["b"], "tree": "(NP a)"}\n', ":1: the leaves of the tree are not the tokens"),
