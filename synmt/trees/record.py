@@ -212,7 +212,7 @@ def read_record(line: str, partial: bool = False) -> ParseRecord:
     if not isinstance(fields, dict):
         raise RecordError("not a JSON object")
     if fields and fields.keys().isdisjoint(("parents", *ParseRecord.__slots__)):
-        raise RecordError(f"no field of a parse record, only {', '.join(fields)}")
+        raise RecordError(f"no field of a parse record, only {', '.join(fields):.60}")
     try:
         tree = _tree(fields)
     except TreeError as error:
