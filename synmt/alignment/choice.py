@@ -13,13 +13,14 @@ from synmt.ideas import SOURCE_IDEAS
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.source import ENCODERS, encoders_of
 from synmt.nn.config import TransformerConfig
-from synmt.options import Known, Preset, Scope, known_in, option_names, settings_of
+from synmt.options import Known, Option, Preset, Scope, known_in, option_names, settings_of
 from synmt.streams import BadInput
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TREES, VALIDATION, TrainingConfig
 from synmt.training.presets import bringing
 
 OF_FIT = (*ENCODERS, "guide", "models", "preset", "resume")
+RESUME = Option("resume", needs=(("--fit",), ("--out",)))
 # Options that several methods share; each method uses some of them.
 SHARED = ALL_OF_LINKS.union(option_names(TrainingConfig), option_names(TransformerConfig), OF_FIT)
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from synmt.alignment.aligner import Aligner as AnyAligner
 from synmt.alignment.aligner import open_aligner
-from synmt.alignment.choice import default_method, known, scope_of, settings_of_fit
+from synmt.alignment.choice import RESUME, default_method, known, scope_of, settings_of_fit
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.linking import KnownLinks, aligned
 from synmt.alignment.pairs import note_bases, read_pairs, with_known_links
@@ -172,10 +172,9 @@ def _check(settings: Mapping[str, Any], scope: Scope, own: Mapping[str, Any]) ->
     if unknown := settings.keys() - {name.replace("-", "_") for name in known()}.difference(OF_LINES):
         raise TypeError(f"unknown setting {min(unknown)!r}")
     decided = {name: value for name, value in own.items() if value} | {"format": "jsonl"}
-    given = {**as_given(settings), **{name: value for name, value in decided.items() if name == "guide"}}
-    check_used(
-        given, [each.option for each in known().values()], replace(scope, defaults={**scope.defaults, **decided})
-    )
+    given = as_given(settings) | {name: value for name, value in decided.items() if name in ("guide", "resume")}
+    options = [*(each.option for each in known().values()), RESUME]
+    check_used(given, options, replace(scope, defaults={**scope.defaults, **decided}))
 
 
 def _links(

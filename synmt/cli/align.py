@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from synmt.alignment import ALIGNERS, DEFAULT
-from synmt.alignment.choice import default_method, makes_aligner, owners, scope_of, settings_of_fit
+from synmt.alignment.choice import RESUME, default_method, makes_aligner, owners, scope_of, settings_of_fit
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.statistical import LETTERS
 from synmt.alignment.translation.idea import LinkIdea
@@ -18,7 +18,7 @@ from synmt.cli.sections import SectionCommand, in_section, options_of, options_o
 from synmt.ideas import SOURCE_IDEAS
 from synmt.model.files import CONFIG_FILE
 from synmt.nn.config import TransformerConfig
-from synmt.options import Option, config_of
+from synmt.options import config_of
 from synmt.streams import OnError, WrongUsage, check_stdin_once
 from synmt.text.tokenization import TextConfig, with_languages
 from synmt.training.config import VALIDATION, TrainingConfig
@@ -77,7 +77,7 @@ of_aligner, of_fit = in_section("Aligner"), in_section("Training", needs=FIT)
 @of_fit("--out", metavar="FOLDER", type=Writes(path_type=Path), help="Save the aligner here, as a MODEL.")
 @of_fit("--guide", metavar="LINKS", type=Reads(), help="Links to learn from (Pharaoh, A3, JSON).")
 @of_fit(
-    "--resume", is_flag=True, option=Option("resume", needs=(FIT, ("--out",))),
+    "--resume", is_flag=True, option=RESUME,
     help="Resume the run in --out; repeat its command.",
 )  # fmt: skip
 @of_fit("--models", metavar="FOLDER", type=Reads(), help="An aligner whose translation models to reuse.")
