@@ -10,7 +10,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.aligner import Aligner, FitBitext, FittedText, Fitting, Needs, is_begun, new_aligner
+from synmt.alignment.aligner import (
+    Aligner,
+    FitBitext,
+    FittedText,
+    Fitting,
+    Needs,
+    Settings,
+    is_begun,
+    name_of,
+    new_aligner,
+)
 from synmt.alignment.choice import used_by
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.derived import TREES, Lexicon
@@ -62,7 +72,7 @@ def align_stream(
     aligner = given.open()
     sides = sides_for(aligner, text)
     bad = BadLines(on_error)
-    needs = needed(aligner.needs(), config)
+    needs = needed(aligner, config)
     if links:
         check_links(links, files, needs, config.max_words, sides, on_error)
     pairs = read_pairs(read_columns(files, bad), needs, sides, config.max_words, bad)
@@ -96,7 +106,7 @@ def fit_stream(
     say: report on stderr how long the fit takes. Under torchrun, all processes fit and the first one aligns.
     """
     bad, lexicon = BadLines(on_error), Lexicon(Path(config.lexicon)) if config.lexicon else None
-    needs = needed(new_aligner(fit.method, fit.settings).needs(fit.settings), config)
+    needs = needed(new_aligner(fit.method, fit.settings), config, fit.settings)
     if fit.guide and any(needs):  # before parsing, which may take hours
         sides = sides_of(text.languages, text.tokenizer or "moses")
         check_links([fit.guide], files, needs, config.max_words, sides, on_error)
@@ -147,7 +157,7 @@ def fitted(
     tokenizer = text.tokenizer or "moses"
     note_tokenizers(notes, tokenizer, dict(zip(("source", "target"), text.languages, strict=True)))
     sides = sides_of(text.languages, tokenizer)
-    pairs = read_pairs(columns, needed(aligner.needs(fit.settings), config), sides, config.max_words, bad)
+    pairs = read_pairs(columns, needed(aligner, config, fit.settings), sides, config.max_words, bad)
     kept, known = KeptPairs(), [fit.guide] if fit.guide else []
     bitext = Bitext(kept.whole(with_known_links(pairs, known) if known else pairs))
     if not len(bitext):
@@ -197,8 +207,16 @@ class KeptPairs:
             yield next(pairs) if whole else SentencePair(ParseRecord(), ParseRecord(), (line, line))
 
 
-def needed(needs: Needs, config: AlignConfig) -> Needs:
-    """Return the fields that the records of both sides need for this aligner and these options."""
+def needed(aligner: Aligner | KnownLinks, config: AlignConfig, settings: Settings | None = None) -> Needs:
+    """Return the fields that the records of both sides need for these options, and for this aligner as in its `needs`.
+
+    Raises WrongUsage for a mean of links without weights.
+    """
+    known = isinstance(aligner, KnownLinks)
+    weighted = aligner.heuristic == "mean" if known else "threshold" in used_by(name_of(aligner), {})
+    if config.symmetrize in ("harmonic", "mean") and not weighted:
+        raise WrongUsage(f"--symmetrize {config.symmetrize}: only links with weights have a mean")
+    needs = aligner.needs(settings)
     return (needs[0] | TREES, needs[1] | TREES) if config.tree_links else needs
 
 

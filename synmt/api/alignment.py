@@ -106,7 +106,7 @@ def _combined(
     """Yield the combined links of several files."""
     _check(settings, scope_of({**as_given(settings), "links-from": links}), {"links-from": links})
     known, bad = KnownLinks.of(config, len(links)), BadLines(on_error)
-    sides, needs = sides_for(known, text), needed(known.needs(), config)
+    sides, needs = sides_for(known, text), needed(known, config)
     columns = columns_of(pairs, bad)
     found = read_pairs(columns, needs, sides, config.max_words, bad)
     notes = Notes()
@@ -148,7 +148,7 @@ class Aligner:
             raise TypeError(f"unknown setting {min(others)!r}")
         _check(settings, self.scope, {})
         sides, bad, notes = sides_for(self.aligner, text), BadLines(on_error), Notes()
-        needs = needed(self.aligner.needs(), config)
+        needs = needed(self.aligner, config)
         columns = columns_of(pairs, bad)
         found = read_pairs(columns, needs, sides, config.max_words, bad)
         return _links(self.aligner, found, config, bad, notes, sides)

@@ -96,6 +96,7 @@ def test_a_fit_is_resumed_by_its_own_method(tmp_path: Path) -> None:
         (lambda: synmt.align(PAIRS, resume=True, links_from=["x"]), ValueError, "^resume has no effect with links_"),
         (lambda: synmt.align(PAIRS, resume=True), ValueError, "^resume needs out$"),
         (lambda: synmt.align(PAIRS, "hmm", out="x", resume=True), ValueError, "^hmm does not use resume; it belongs"),
+        (lambda: synmt.align([], "embeddings", symmetrize="mean"), ValueError, "^symmetrize mean: only links with w"),
         (lambda: synmt.align(PAIRS, guide="links"), ValueError, "hmms does not use guide; it belongs to mask-align"),
         (lambda: synmt.align(PAIRS, links_by="posterior"), ValueError, "hmms does not use links_by"),
         (lambda: synmt.align(PAIRS, "embeddings", embeddings_alpha=0.5), ValueError, "needs embeddings_rule itermax"),

@@ -255,7 +255,7 @@ def test_links_of_other_programs_are_symmetrized(tmp_path: Path) -> None:
     ):
         last = "1-1" if "talp" in options else "0-0"
         assert align(*command, *options.split(), text=text).splitlines() == [first, "", last]
-    with pytest.raises(BadInput, match="only links with weights have a mean"):
+    with pytest.raises(WrongUsage, match="--symmetrize harmonic: only links with weights have a mean"):
         align(*command, "--symmetrize", "harmonic", text=text)
     third = tmp_path / "third"
     third.write_text('{"links": [[0, 0, 0.5], [1, 1, 0.4], [2, 0, 0.9]]}\n{}\n{"links": []}\n')
