@@ -74,7 +74,7 @@ class Forced:
                 states = self.states()[:, :-1]
             words = self.target.inputs[:, 1:][real]
             loss = smoothed_cross_entropy(states[real], network.output_weight, network.output_bias, words, 0.0)
-        return first_order_posteriors(recorder.weights[0], -loss)[:, :-1]
+            return first_order_posteriors(recorder.weights[0], -loss)[:, :-1]
 
     def states(self) -> "Tensor":
         """Return the states from which the decoder predicts, [B,t,d]."""

@@ -1,6 +1,7 @@
 """Aligners on translation models, fitted and opened."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import torch
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.aligner import open_aligner
+from synmt.alignment.aligner import Aligner, open_aligner
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
 from synmt.alignment.translation.fitting import links_of, training_of_part
 from synmt.alignment.translation.idea import LinkIdea
@@ -25,6 +26,7 @@ from tests.alignment.translation.forced import IDEAS
 from tests.alignment.words import pair
 
 PAIRS, LINKS = bitext()
+BY_POSTERIOR = {"links_by": "posterior"}
 STRANGE = [*PAIRS[:6], pair(["alpha"] * 40, ["ahpla"]), pair(["unseen", "xyz"], ["q", "ateb", "?"])]
 
 
@@ -40,9 +42,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: root / name for name in IDEAS}
 
 
-@pytest.mark.parametrize("name", IDEAS)
-def test_all_links_stay_inside_and_batches_change_nothing(name: str, folders: dict[str, Path]) -> None:
-    aligner = open_aligner(folders[name], None, "cpu")
+@pytest.mark.parametrize(("name", "more"), [*((name, {}) for name in IDEAS), ("naive-att-last", BY_POSTERIOR)])
+def test_all_links_stay_inside_and_batches_change_nothing(
+    name: str, more: dict[str, Any], folders: dict[str, Path]
+) -> None:
+    opened: Any = open_aligner(folders[name], None, "cpu")
+    aligner: Aligner = replace(opened, **more)
     together = aligner.align(STRANGE)
     for found, each in zip(together, STRANGE, strict=True):
         words = len(each.source.tokens), len(each.target.tokens)
