@@ -125,6 +125,7 @@ class Aligner:
     scope: Scope = field(default_factory=Scope, repr=False)
 
     @classmethod
+    @takes()
     def load(cls, folder: str | Path, method: str | None = None, device: str = "auto") -> Self:
         """Load an aligner that `align` or `synmt align --fit` has saved. Raises BadInput.
 

@@ -70,6 +70,7 @@ class Model:
     precision: Precision
 
     @classmethod
+    @takes()
     def load(cls, *folders: str | Path, device: str = "auto", precision: Precision = "auto") -> Self:
         """Load one model, or several that translate together by averaging their probabilities.
 

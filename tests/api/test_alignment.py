@@ -110,3 +110,9 @@ def test_a_fit_is_resumed_by_its_own_method(tmp_path: Path) -> None:
 def test_wrong_arguments(wrong: Callable[[], object], kind: type[Exception], cause: str) -> None:
     with pytest.raises(kind, match=cause):
         wrong()
+
+
+def test_a_folder_of_another_kind_is_refused_in_keywords(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"format": 2}')
+    with pytest.raises(synmt.BadInput, match="is not an aligner; name a method that reads"):
+        synmt.Aligner.load(tmp_path)
