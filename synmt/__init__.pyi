@@ -138,7 +138,7 @@ def align(
     *,
     out: str | pathlib.Path | None = None,
     resume: bool = False,
-    guide: str | None = None,
+    guide: str | pathlib.Path | None = None,
     links_from: collections.abc.Sequence[str | pathlib.Path] = (),
     device: str = "auto",
     on_error: Literal["fail", "blank"] = "fail",

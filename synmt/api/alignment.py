@@ -16,7 +16,7 @@ from synmt.alignment.stream import WINDOW, fitted, needed, note_unlinked, sides_
 from synmt.api.given import Pair, as_given, columns_of, config_of_all, not_given, takes
 from synmt.data.records import SentencePair
 from synmt.data.words import SideWords, say_doubts
-from synmt.options import Scope, check_used, settings_of
+from synmt.options import Scope, check_keywords, check_used, settings_of
 from synmt.streams import BadLines, Notes, OnError, WrongUsage, shown, windows
 from synmt.streams.paths import check_apart
 from synmt.text.links import Link, write_links
@@ -59,7 +59,7 @@ def align(
     *,
     out: str | Path | None = None,
     resume: bool = False,
-    guide: str | None = None,
+    guide: str | Path | None = None,
     links_from: Sequence[str | Path] = (),
     device: str = "auto",
     on_error: OnError = "fail",
@@ -89,7 +89,7 @@ def align(
     bad, notes = BadLines(on_error), Notes()
     columns = columns_of(pairs, bad)
     with ExitStack() as stack:
-        fit = FitConfig(chosen, others, guide, kept, resume, device)
+        fit = FitConfig(chosen, others, str(guide) if guide else None, kept, resume, device)
         fitting = stack.enter_context(fitted(fit, columns, config, text, bad, notes))
         found = _links(fitting.aligner, fitting.pairs(), config, bad, notes)
         return _closing(stack.pop_all(), found)
@@ -166,12 +166,11 @@ def _configs(settings: Mapping[str, Any]) -> tuple[AlignConfig, TextConfig, dict
 
 
 def _check(settings: Mapping[str, Any], scope: Scope, own: Mapping[str, Any]) -> None:
-    """Raise TypeError for an unknown setting, and WrongUsage for one that has no effect.
+    """Raise TypeError for an unknown setting, and ValueError for one that is invalid or has no effect.
 
     own: settings that the function itself decides.
     """
-    if unknown := settings.keys() - {name.replace("-", "_") for name in known()}.difference(OF_LINES):
-        raise TypeError(f"unknown setting {min(unknown)!r}")
+    check_keywords(settings, {name: each for name, each in known().items() if name not in OF_LINES})
     decided = {name: value for name, value in own.items() if value} | {"format": "jsonl"}
     given = as_given(settings) | {name: value for name, value in decided.items() if name in ("guide", "resume")}
     options = [*(each.option for each in known().values()), RESUME]

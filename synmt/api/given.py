@@ -58,13 +58,13 @@ def takes(*settings: Setting) -> Callable[[Function], Function]:
     """
 
     optional = {each.name for each in settings if each.default is None}
-    files = {each.name for each in settings if each.metavar in PATHS}
+    texts = {each.name for each in settings if each.kind is str}
 
     def declare(function: Function) -> Function:
         @wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
             keywords = {
-                name: str(value) if name in files and isinstance(value, Path) else value
+                name: str(value) if name in texts and isinstance(value, Path) else value
                 for name, value in keywords.items()
                 if value is not None or name not in optional
             }

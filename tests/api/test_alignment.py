@@ -97,6 +97,12 @@ def test_a_fit_is_resumed_by_its_own_method(tmp_path: Path) -> None:
         (lambda: synmt.align(PAIRS, resume=True), ValueError, "^resume needs out$"),
         (lambda: synmt.align(PAIRS, "hmm", out="x", resume=True), ValueError, "^hmm does not use resume; it belongs"),
         (lambda: synmt.align([], "embeddings", symmetrize="mean"), ValueError, "^symmetrize mean: only links with w"),
+        (
+            lambda: synmt.align(PAIRS, "mask-align", preset="large"),
+            ValueError,
+            "has no preset large, only small, paper$",
+        ),
+        (lambda: synmt.align(PAIRS, "hmm", hmm_rounds=-1), ValueError, "^hmm_rounds cannot be -1$"),
         (lambda: synmt.align(PAIRS, guide="links"), ValueError, "hmms does not use guide; it belongs to mask-align"),
         (lambda: synmt.align(PAIRS, links_by="posterior"), ValueError, "hmms does not use links_by"),
         (lambda: synmt.align(PAIRS, "embeddings", embeddings_alpha=0.5), ValueError, "needs embeddings_rule itermax"),
@@ -116,3 +122,9 @@ def test_a_folder_of_another_kind_is_refused_in_keywords(tmp_path: Path) -> None
     (tmp_path / "config.json").write_text('{"format": 2}')
     with pytest.raises(synmt.BadInput, match="is not an aligner; name a method that reads"):
         synmt.Aligner.load(tmp_path)
+
+
+def test_files_of_settings_may_be_paths(tmp_path: Path) -> None:
+    guide = tmp_path / "links"
+    with pytest.raises(synmt.BadInput, match="links: No such file or directory"):
+        synmt.align(PAIRS, "mask-align", guide=guide)
