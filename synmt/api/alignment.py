@@ -82,7 +82,8 @@ def align(
         return _combined(pairs, list(map(str, links_from)), config, text, settings, on_error)
     kept = Path(out) if out else None
     if kept:
-        check_apart([("--out", str(kept))], [str(each) for each in (pairs, guide) if isinstance(each, str | Path)])
+        read = pairs, guide, settings.get("models")
+        check_apart([("--out", str(kept))], [str(each) for each in read if isinstance(each, str | Path)])
     chosen = method or default_method(kept if resume else None)
     own |= {"fit": True, "method": chosen}
     _check(settings, scope_of(as_given({**settings, **{name: each for name, each in own.items() if each}})), own)

@@ -45,6 +45,7 @@ def train(
     given = {name: value for name, value in settings.items() if value is not None}
     data, validation = files_of(pairs), None if dev is None else files_of(dev)
     files = [file for each in (data, validation) if each for file in each.options().values()]
+    files += [given[name] for name in ("init", "codes") if name in given]
     check_apart([("--out", str(out))], files)
     start = ModelFolder.open(Path(given.pop("init")), ModelConfig) if "init" in given else None
     flags = {name.replace("_", "-"): value for name, value in given.items()}

@@ -159,7 +159,10 @@ def test_output_is_not_written_over_input(tmp_path: Path) -> None:
         lambda: synmt.train([("a", "b")], both, out=tmp_path),
         lambda: synmt.train([("a", "b")], tmp_path / "pairs.tsv", out=tmp_path / "pairs.tsv"),
         lambda: synmt.align(tmp_path / "pairs.tsv", out=tmp_path),
+        lambda: synmt.train([("a", "b")], init=str(tmp_path), out=tmp_path / "new"),
+        lambda: synmt.train([("a", "b")], codes=str(tmp_path / "links"), out=tmp_path),
         lambda: synmt.align([("a", "b")], "bao-guided", guide=str(tmp_path / "links"), out=tmp_path),
+        lambda: synmt.align([("a", "b")], "bao-guided", models=str(tmp_path), out=tmp_path / "new"),
     ]
     for call in wrong:
         with pytest.raises(ValueError, match=r"^out .* would write over the input"):
