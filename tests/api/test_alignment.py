@@ -103,6 +103,7 @@ def test_a_fit_is_resumed_by_its_own_method(tmp_path: Path) -> None:
             "has no preset large, only small, paper$",
         ),
         (lambda: synmt.align(PAIRS, "hmm", hmm_rounds=-1), ValueError, "^hmm_rounds cannot be -1$"),
+        (lambda: synmt.align(PAIRS, neural_hmm_null=0), ValueError, "^neural_hmm_null cannot be 0$"),
         (lambda: synmt.align(PAIRS, guide="links"), ValueError, "hmms does not use guide; it belongs to mask-align"),
         (lambda: synmt.align(PAIRS, links_by="posterior"), ValueError, "hmms does not use links_by"),
         (lambda: synmt.align(PAIRS, "embeddings", embeddings_alpha=0.5), ValueError, "needs embeddings_rule itermax"),

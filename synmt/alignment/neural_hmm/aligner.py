@@ -73,7 +73,7 @@ USED = OF_WEIGHTS | {"width", "dropout", "resume"} | training_options(
 class NeuralHmm:
     cites: ClassVar[tuple[str, ...]] = ("wang2017hybrid", "wang2018neural", "liang2006alignment")
     agreement: int = setting(1, "steps towards the same links in both directions", 0, most=100)
-    null: float = rate(0.04, "p₀, the share of subwords without a counterpart")
+    null: float = rate(0.04, "p₀, the share of subwords without a counterpart", least=1e-9)
     jump: int = setting(10, "longest jump with its own probability", 1, 1000)
     pairs: int = setting(50_000, "maximum pairs to learn from, spread over the bitext; 0: all")
     text: FittedText | None = None
@@ -87,8 +87,6 @@ class NeuralHmm:
     def __post_init__(self) -> None:
         """Raise ValueError for options out of bounds."""
         check_settings(self)
-        if not self.null:
-            raise ValueError("null cannot be 0: some subwords have no counterpart")
 
     @classmethod
     def uses(cls, given: Settings) -> frozenset[str]:
