@@ -48,6 +48,7 @@ def average(models: Sequence[Path], out: Path, notes: Notes) -> None:
         "synmt": __version__,
         "command": [*map(readable, sys.argv[1:])],
         "mean_of": [folder.checksum() for folder in folders],
+        "begun_as": sorted(set.intersection(*map(_beginnings, folders)), key=str),
     }
     save_tensors(out / first.parameters.name, mean)
     replace(first, path=out, training=made_by).save()  # last, since a config shows that there is a model
@@ -63,6 +64,6 @@ def _shared(folder: Folder) -> dict[str, object]:
 def _beginnings(folder: Folder) -> set[object]:
     """Return keys of the parameters that a model started from or has; models with a common key can be averaged."""
     made = folder.training
-    known = {folder.checksum(), *made.get("mean_of", [])}
+    known = {folder.checksum(), *made.get("mean_of", []), *made.get("begun_as", [])}
     first = made.get("init", made.get("seed"))
     return known if first is None else {*known, first}

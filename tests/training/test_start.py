@@ -159,9 +159,13 @@ def test_settings_that_may_differ() -> None:
     assert (training.epochs, training.seed, training.patience) == (3, 7, 2)
 
 
-def test_averaging_models_averages_their_parameters(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
-    other = run(tmp_path / "other", data, config=replace(SHORT, seed=4, select="loss"), start=learnt)
-    third = run(tmp_path / "third", data, config=replace(SHORT, seed=5, learning_rate=0.1), start=learnt)
+def test_averaging_models_averages_their_parameters(
+    folder: Path, learnt: Folder, data: PairFiles, tmp_path: Path
+) -> None:
+    new = other_data(folder, data)
+    other = run(tmp_path / "other", new, config=replace(SHORT, seed=4, select="loss"), start=learnt)
+    third = run(tmp_path / "third", new, config=replace(SHORT, seed=5, learning_rate=0.1), start=learnt)
+    assert len({each.checksum() for each in (learnt, other, third)}) == 3
     notes = Notes()
     average([learnt.path, other.path, third.path, third.path], tmp_path / "mean", notes)
     mean = ModelFolder.open(tmp_path / "mean", ModelConfig)
@@ -169,6 +173,8 @@ def test_averaging_models_averages_their_parameters(learnt: Folder, data: PairFi
     for name, tensor in load_file(mean.parameters).items():
         assert tensor.dtype == parts[0][name].dtype
         torch.testing.assert_close(tensor, sum(part[name] for part in parts) / 4)
+    average([third.path, third.path], tmp_path / "same", notes)
+    average([other.path, tmp_path / "same"], tmp_path / "mean of a mean", notes)
     assert not notes._said
     assert len(translations(mean)) == 4
     with pytest.raises(BadInput, match="already has a model"):
