@@ -15,7 +15,7 @@ from torch import Tensor
 
 from synmt import __version__
 from synmt.model.config import ModelConfig
-from synmt.model.files import check_new, save_tensors
+from synmt.model.files import check_new, naming, save_tensors
 from synmt.model.folder import ModelFolder
 from synmt.model.made import differing, flat
 from synmt.streams import BadInput, Notes, readable
@@ -62,8 +62,12 @@ def _shared(folder: Folder) -> dict[str, object]:
 
 
 def _beginnings(folder: Folder) -> set[object]:
-    """Return keys of the parameters that a model started from or has; models with a common key can be averaged."""
+    """Return keys of the parameters that a model started from or has; models with a common key can be averaged.
+
+    Raises BadInput.
+    """
     made = folder.training
-    known = {folder.checksum(), *made.get("mean_of", []), *made.get("begun_as", [])}
-    first = made.get("init", made.get("seed"))
-    return known if first is None else {*known, first}
+    with naming(folder.path / "config.json"):
+        known = {folder.checksum(), *made.get("mean_of", []), *made.get("begun_as", [])}
+        first = made.get("init", made.get("seed"))
+        return known if first is None else {*known, first}

@@ -1,5 +1,6 @@
 """Training runs that start from a trained model."""
 
+import json
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
@@ -189,6 +190,16 @@ def test_an_average_that_cannot_be_written_is_no_model(learnt: Folder, tmp_path:
         average([learnt.path], tmp_path / "mean", Notes())
     (tmp_path / "mean" / "model.safetensors").rmdir()
     average([learnt.path], tmp_path / "mean", Notes())
+
+
+def test_a_folder_with_an_invalid_record_of_its_training_cannot_be_averaged(learnt: Folder, tmp_path: Path) -> None:
+    average([learnt.path], tmp_path / "spoiled", Notes())
+    config = tmp_path / "spoiled" / "config.json"
+    fields = json.loads(config.read_text())
+    for record in ({"mean_of": 5}, {"init": [1]}):
+        config.write_text(json.dumps({**fields, "training": record}))
+        with pytest.raises(BadInput, match=r"spoiled/config\.json: "):
+            average([learnt.path, tmp_path / "spoiled"], tmp_path / "mean", Notes())
 
 
 def test_the_average_of_a_model_is_that_model(learnt: Folder, tmp_path: Path) -> None:
