@@ -162,10 +162,16 @@ def forced_windows(
 def forced_targets(
     translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair], config: TranslateConfig
 ) -> list[ForcedTarget]:
-    """Score targets; with `sum_trees`, score only words, by `force_words` if the model writes arcs among them."""
-    if config.sum_trees and isinstance(translator.output, ArcOutput):
-        return force_words(translator, pairs, translator.output, config.sum_trees)
-    return force(translator, model, pairs)
+    """Score targets; with `sum_trees`, score only words, by `force_words` if the model writes arcs among them.
+
+    Raises BadInput if a target has no finite probability.
+    """
+    try:
+        if config.sum_trees and isinstance(translator.output, ArcOutput):
+            return force_words(translator, pairs, translator.output, config.sum_trees)
+        return force(translator, model, pairs)
+    except FloatingPointError as error:
+        raise BadInput(f"this model computes NaN or infinite values: {error}", str(translator.path)) from None
 
 
 def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair]) -> list[ForcedTarget]:
@@ -185,21 +191,15 @@ def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair
 
 
 def force_words(translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcOutput, beam: int) -> list[ForcedTarget]:
-    """Score the words of targets, in order, summed over the strings that a beam finds.
-
-    Raises BadInput if no string has a finite probability.
-    """
+    """Score the words of targets, in order, summed over the strings that a beam finds, as `sums_over_strings`."""
     some = [pair for pair in pairs if pair.target]
     vocabulary = translator.vocabulary
 
     def run(indices: list[int]) -> list[float]:
         source = translator.batch([some[index].source for index in indices])
         targets = [vocabulary.encode_target(some[index].target) for index in indices]
-        try:
-            with autocast(translator.device, translator.precision):
-                return sums_over_strings(translator.model, source, targets, beam, arcs)
-        except FloatingPointError as error:
-            raise BadInput(f"this model computes NaN or infinite values: {error}", str(translator.path)) from None
+        with autocast(translator.device, translator.precision):
+            return sums_over_strings(translator.model, source, targets, beam, arcs)
 
     lengths = [max(len(pair.source.tokens), 1 + len(pair.target)) for pair in some]
     found = iter(in_batches(lengths, translator.batch_tokens, run))
@@ -208,10 +208,15 @@ def force_words(translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcOu
 
 @torch.inference_mode()
 def log_probabilities(translator: Translator, corpus: Corpus, indices: Sequence[int]) -> list[list[float]]:
-    """Return the log-probabilities of the target tokens of each pair, the end of sentence last."""
+    """Return the log-probabilities of the target tokens of each pair, the end of sentence last.
+
+    Raises FloatingPointError if one is not finite.
+    """
     source, target = corpus.batch(indices, translator.device)
     with autocast(translator.device, translator.precision):
         losses = translator.model.loss(source, target).each
+    if not losses.isfinite().all():
+        raise FloatingPointError("a target has no probability")
     in_order = -losses[target.positions.argsort(stable=True)]
     return [row.tolist() for row in in_order.split([len(corpus.targets[index]) for index in indices])]
 

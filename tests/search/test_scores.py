@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from synmt.search.config import SearchConfig, TranslateConfig
-from synmt.search.scores import ForcedPair, ForcedTarget, force
+from synmt.search.scores import ForcedPair, ForcedTarget, force, forced_targets
 from synmt.search.translation import Translator
+from synmt.streams import BadInput
 from synmt.text.vocabulary import END_TOKEN
 from synmt.trees.arc_tokens import is_arc
 from tests import tiny
@@ -68,3 +69,15 @@ def test_batches_change_nothing(target: str, tmp_path: Path) -> None:
     _, alone = forced(tmp_path, "mask", target, batch_tokens=1)
     for one, other in zip(together, alone, strict=True):
         assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-5)
+
+
+@pytest.mark.parametrize(("target", "sum_trees"), [("sequence", 0), ("gcn", 0), ("tags", 2), ("compose", 2)])
+def test_a_model_that_overflows_has_no_scores(target: str, sum_trees: int, tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", "sequence", target)
+    config = TranslateConfig(score=True, sum_trees=sum_trees)
+    translator = Translator.open(folder, CPU, SearchConfig(), config)
+    translator.model.network.embedding.data *= 1e37
+    words = [[entry for entry in entries if not is_arc(entry)] for entries in tiny.target_entries(target)]
+    pairs = [*map(ForcedPair, tiny.source_features("sequence"), words)]
+    with pytest.raises(BadInput, match="this model computes NaN or infinite values"):
+        forced_targets(translator, folder.config, pairs, config)
