@@ -15,7 +15,7 @@ from torch import Tensor
 
 from synmt import __version__
 from synmt.model.config import ModelConfig
-from synmt.model.files import check_new, naming, save_tensors
+from synmt.model.files import CONFIG_FILE, check_new, naming, save_tensors
 from synmt.model.folder import ModelFolder
 from synmt.model.made import differing, flat
 from synmt.streams import BadInput, Notes, readable
@@ -67,7 +67,7 @@ def _beginnings(folder: Folder) -> set[object]:
     Raises BadInput.
     """
     made = folder.training
-    with naming(folder.path / "config.json"):
+    with naming(folder.path / CONFIG_FILE):
         known = {folder.checksum(), *made.get("mean_of", []), *made.get("begun_as", [])}
         first = made.get("init", made.get("seed"))
         return known if first is None else {*known, first}
