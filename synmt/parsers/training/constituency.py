@@ -42,6 +42,7 @@ from synmt.parsers.benepar_parser import (
     word_vectors,
 )
 from synmt.parsers.stream import parse_texts
+from synmt.parsers.training import complaining
 from synmt.parsers.training.treebank import TreebankSentence, read_dependency_examples, read_examples, read_trees
 from synmt.trees.constituency import Tree
 
@@ -263,6 +264,7 @@ def main() -> None:
 @click.option("--output", type=click.Path(path_type=Path), required=True, help="Path ending in .safetensors.")
 @click.option("--minutes", default=45.0, show_default=True, help="CPU time.")
 @click.option("--seed", default=1, show_default=True)
+@complaining("constituency")
 def train_command(
     general: Path, special: Path, dependencies: Path, dev: Path, output: Path, minutes: float, seed: int
 ) -> None:
@@ -286,6 +288,7 @@ def predicted_trees(parser: BeneparParser, gold: list[Tree]) -> list[Tree]:
 @main.command("evaluate")
 @click.option("--model", help="Default: the embedded model.")
 @click.argument("treebanks", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@complaining("constituency")
 def evaluate_command(model: str | None, treebanks: tuple[Path, ...]) -> None:
     """Print evalb scores for each PTB file: gold tokens, predicted tags, labelled bracketing F1."""
     parser = BeneparParser(model)

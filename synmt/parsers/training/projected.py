@@ -14,7 +14,8 @@ from pathlib import Path
 
 import click
 
-from synmt.streams import BadInput, complain, read_lines
+from synmt.parsers.training import complaining
+from synmt.streams import BadInput, read_lines
 from synmt.trees.dependency import DEPENDENCY, UNKNOWN
 from synmt.trees.formats import write_conllu
 from synmt.trees.record import ParseRecord, read_record
@@ -81,15 +82,13 @@ def surest(records: Iterable[ParseRecord], most: int, least: float) -> list[Pars
 @click.option("--min-confidence", default=0.5, show_default=True, help="Minimum mean confidence of a sentence.")
 @click.option("--output", type=click.Path(path_type=Path), required=True)
 @click.argument("paths", nargs=-1, required=True)
+@complaining("projected")
 def main(most: int, min_confidence: float, output: Path, paths: tuple[str, ...]) -> None:
     """Write the surest trees of `synmt project` as a treebank in CoNLL-U."""
     dictionary = Dictionary()
-    try:
-        chosen = surest(dictionary.counting(_read(paths)), most, min_confidence)
-        if not chosen:
-            raise BadInput(f"no tree of {SHORTEST} to {LONGEST} words has the confidence {min_confidence}", paths[0])
-    except BadInput as error:
-        raise SystemExit(complain("projected", str(error))) from None
+    chosen = surest(dictionary.counting(_read(paths)), most, min_confidence)
+    if not chosen:
+        raise BadInput(f"no tree of {SHORTEST} to {LONGEST} words has the confidence {min_confidence}", paths[0])
     blocks = (write_conllu(dictionary.complete(record)) for record in chosen)
     output.write_text("".join(f"{block}\n\n" for block in blocks), encoding="utf-8")
     words, least = sum(len(record.tokens) for record in chosen), min(record.confidence for record in chosen)

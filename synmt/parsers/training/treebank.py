@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benepar.ptb_unescape import ptb_unescape
-from conllu import TokenList, parse_incr
 
 from synmt.parsers.benepar_parser import Span
-from synmt.streams import read_lines
+from synmt.streams import BadInput, Line, read_lines
 from synmt.trees.constituency import (
     Tree,
     phrases,
@@ -18,6 +17,9 @@ from synmt.trees.constituency import (
     without_root,
     without_traces,
 )
+from synmt.trees.dependency import UNKNOWN
+from synmt.trees.formats import conllu_blocks, read_conllu
+from synmt.trees.record import ParseRecord, RecordError
 
 SPLICED = frozenset({"NML"})  # CRAFT brackets nominal modifiers in a noun phrase; GUM leaves them flat
 WRAPPERS = frozenset({"TITLE", "HEADING", "CAPTION", "CIT", "ROOT", "TOP", ""})  # CRAFT's document structure
@@ -77,13 +79,29 @@ def example(tree: Tree) -> TreebankSentence:
 
 
 def read_examples(path: Path, longest: int) -> list[TreebankSentence]:
-    """Return the sentences of a PTB file that have a phrase as their root and at most `longest` words."""
-    examples = map(example, read_trees(path))
-    return [
+    """Return the sentences of a PTB file that have a phrase as their root and at most `longest` words.
+
+    Raises BadInput, also if there are none.
+    """
+    examples = [
         each
-        for each in examples
+        for each in map(example, read_trees(path))
         if len(each.words) <= longest and each.spans and each.spans[0][:2] == (0, len(each.words))
     ]
+    if not examples:
+        raise BadInput(f"no trees of 1 to {longest} words", str(path))
+    return examples
+
+
+def read_dependencies(path: Path) -> Iterator[tuple[Line, ParseRecord]]:
+    """Yield the sentences of a CoNLL-U file, each with its block. Raises BadInput, also for one without a tree."""
+    for block in conllu_blocks(read_lines([str(path)])):
+        with block.naming():
+            record = read_conllu(block.text)
+            if record.tokens and not (record.heads and record.deprels):
+                raise RecordError("the sentence has no dependency tree")
+        if record.tokens:
+            yield block, record
 
 
 def read_dependency_examples(path: Path, longest: int) -> list[TreebankSentence]:
@@ -92,14 +110,12 @@ def read_dependency_examples(path: Path, longest: int) -> list[TreebankSentence]
 
     Leaves out subtrees with gaps. Tags come from the XPOS column, which for English has the Penn Treebank's.
     """
-    with path.open(encoding="utf-8") as lines:
-        sentences = (sentence.filter(id=lambda number: type(number) is int) for sentence in parse_incr(lines))
-        examples = map(_dependency_example, sentences)
-        return [each for each in examples if len(each.words) <= longest]
+    examples = (_dependency_example(record) for _, record in read_dependencies(path))
+    return [each for each in examples if len(each.words) <= longest]
 
 
-def _dependency_example(sentence: TokenList) -> TreebankSentence:
-    heads = [token["head"] - 1 for token in sentence]
+def _dependency_example(record: ParseRecord) -> TreebankSentence:
+    heads = [head - 1 for head in record.heads]
     below = [{word} for word in range(len(heads))]  # each word and its descendants
     for word in range(len(heads)):
         ancestor = heads[word]
@@ -107,9 +123,9 @@ def _dependency_example(sentence: TokenList) -> TreebankSentence:
             below[ancestor].add(word)
             ancestor = heads[ancestor]
     spans = [
-        (min(words), max(words) + 1, token["deprel"].split(":")[0])
-        for token, words in zip(sentence, below, strict=True)
+        (min(words), max(words) + 1, deprel.split(":")[0])
+        for deprel, words in zip(record.deprels, below, strict=True)
         if max(words) - min(words) == len(words) - 1
     ]
-    words = ptb_unescape([token["form"] for token in sentence])
-    return TreebankSentence(words, [token["xpos"] or "UNK" for token in sentence], spans)
+    tags = ["UNK" if tag == UNKNOWN else tag for tag in record.xpos] or ["UNK"] * len(heads)
+    return TreebankSentence(ptb_unescape(record.tokens), tags, spans)

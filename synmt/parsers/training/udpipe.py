@@ -14,7 +14,9 @@ from pathlib import Path
 import click
 from ufal.udpipe import Evaluator, InputFormat, Model, ProcessingError, Sentence, Sentences, Trainer
 
-from synmt.streams import complain
+from synmt.parsers.training import complaining
+from synmt.parsers.training.treebank import read_dependencies
+from synmt.streams import BadInput, complain
 
 TOKENIZER = "epochs=15"
 TAGGER = "models=1;order=2;iterations=14;prune_features=1;use_lemma=0;provide_lemma=0"
@@ -47,17 +49,17 @@ TAGGER_TEMPLATES = [
 
 
 def read_treebank(path: Path) -> list[Sentence]:
-    """Return the sentences of a CoNLL-U file as UDPipe's own objects."""
+    """Return the sentences of a CoNLL-U file as UDPipe's own objects. Raises BadInput, also if there are none."""
     reader = InputFormat.newConlluInputFormat()
-    reader.setText(path.read_text(encoding="utf-8"))
     error = ProcessingError()
     sentences = []
-    sentence = Sentence()
-    while reader.nextSentence(sentence, error):
-        sentences.append(sentence)
-        sentence = Sentence()
-    if error.occurred():
-        raise ValueError(f"{path}: {error.message}")
+    for block, _ in read_dependencies(path):
+        reader.setText(f"{block.text}\n\n")
+        sentences.append(Sentence())
+        if not reader.nextSentence(sentences[-1], error):
+            raise block.error(error.message)
+    if not sentences:
+        raise BadInput("no sentences", str(path))
     return sentences
 
 
@@ -85,7 +87,7 @@ def train(train_files: Sequence[Path], dev_file: Path | None) -> bytes:
             error,
         )
     if error.occurred():
-        raise ValueError(error.message)
+        raise BadInput(error.message)
     return bytes(model)
 
 
@@ -107,7 +109,7 @@ def evaluate(model: Model, test_file: Path) -> str:
         error = ProcessingError()
         report = Evaluator(model, tokenizer, Model.DEFAULT, Model.DEFAULT).evaluate(gold, error)
         if error.occurred():
-            raise ValueError(error.message)
+            raise BadInput(error.message, str(test_file))
         reports.append(report)
     return "\n".join(reports)
 
@@ -120,9 +122,12 @@ treebank = click.Path(path_type=Path, exists=True)
 @click.option("--dev", "dev_file", type=treebank, help="Default: every tenth sentence of --train, held out.")
 @click.option("--test", "test_file", type=treebank)
 @click.option("--output", type=click.Path(path_type=Path), required=True)
+@complaining("udpipe")
 def main(train_files: tuple[Path, ...], dev_file: Path | None, test_file: Path | None, output: Path) -> None:
     """Train a UDPipe model on CoNLL-U files, write it, and print its scores on the test file, if given."""
     started = time.process_time()
+    if test_file:
+        read_treebank(test_file)  # to refuse it before training
     try:
         trained = train(train_files, dev_file)
     except ModuleNotFoundError as error:

@@ -1,7 +1,9 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from synmt.parsers.training import constituency, udpipe
 from synmt.parsers.training.treebank import (
     TreebankSentence,
     example,
@@ -70,3 +72,34 @@ def test_subtrees_of_dependencies_are_spans(tmp_path: Path) -> None:
     assert found.tags == ["DT", "NN", "VBZ", "RB", "IN", "PRP"]
     assert found.spans == [(0, 1, "det"), (2, 3, "aux"), (0, 6, "root"), (4, 5, "case"), (4, 6, "nmod")]
     assert read_dependency_examples(path, longest=5) == []
+
+
+ROW = "{}\t{}\t_\tX\t_\t_\t{}\t{}\t_\t_\n"
+
+
+@pytest.mark.parametrize(
+    ("second", "cause"),
+    [
+        (ROW.format(1, "b", 5, "x"), "head 5 of word 1 is outside its sentence"),
+        ("1 b\n", "expected 10 columns, found 1: separate columns by tabs, not spaces"),
+        (ROW.format(1, "b", "_", "_"), "the sentence has no dependency tree"),
+    ],
+)
+def test_scripts_refuse_bad_treebanks_in_one_line(second: str, cause: str, tmp_path: Path) -> None:
+    trees, bad, out = tmp_path / "trees.ptb", tmp_path / "bad.conllu", tmp_path / "out"
+    trees.write_text("(S (A a) (B b))\n")
+    bad.write_text(f"{ROW.format(1, 'a', 0, 'root')}\n{second}")
+    given = "--general", trees, "--special", trees, "--dependencies", bad, "--dev", trees, "--output", out
+    for command, options in ((constituency.main, ("train", *given)), (udpipe.main, ("--train", bad, "--output", out))):
+        done = CliRunner().invoke(command, list(map(str, options)))
+        assert done.exit_code == 1 and done.stderr.endswith(f"bad.conllu:3: {cause}\n")
+        assert done.stderr.count("\n") == 1
+
+
+def test_treebanks_without_sentences_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "empty"
+    path.write_text("\n")
+    with pytest.raises(BadInput, match="empty: no trees of 1 to 100 words"):
+        read_examples(path, longest=100)
+    with pytest.raises(BadInput, match="empty: no sentences"):
+        udpipe.read_treebank(path)
