@@ -30,6 +30,7 @@ from synmt.text.vocabulary import UNKNOWN, Vocabulary
 
 T = TypeVar("T")
 MUCH_UNKNOWN = 1e-3  # a larger share of unknown tokens is reported
+Arrays = Mapping[str, tuple[NDArray[Any], NDArray[Any]]]  # by name, the numbers of all rows and the ends of the rows
 TaskRows = tuple[Task, list[bytes]]  # a task, and the lines of a bitext for its examples
 
 
@@ -72,7 +73,7 @@ class TextPairs:
     def write(
         self, place: Path, config: ModelConfig, bpe: Bpe, training: ColumnOptions, known: Vocabulary | None = None
     ) -> tuple[Vocabulary, dict[str, Any]]:
-        """Write the columns of all pairs into a folder; return the vocabulary, and the `arrays` for `open_corpus`.
+        """Write the columns of all pairs into a folder; return the vocabulary, and the `checksums` for `open_arrays`.
 
         known: the vocabulary of a trained model, to use instead of a new one. The ideas read each pair once per task.
         Their features are stored in a temporary file until the vocabulary is known. Raises BadInput.
@@ -202,24 +203,28 @@ class CorpusWriter:
         self._open.close()
 
 
-def open_corpus(
-    place: Path, arrays: Mapping[str, Any], config: ModelConfig, vocabulary: Vocabulary, training: ColumnOptions
-) -> Corpus:
-    """Return the corpus in a folder, memory-mapped; arrays: as `CorpusWriter.finish` returns them.
+def open_arrays(place: Path, checksums: Mapping[str, Any]) -> Arrays:
+    """Return the arrays in a folder, memory-mapped; checksums: as `CorpusWriter.finish` returns them.
 
-    Raises BadInput for missing or damaged files, and for files that do not form a corpus.
+    Raises BadInput for missing or damaged files.
     """
     found = {}
-    for number, (name, checksums) in enumerate(arrays.items()):
-        files = zip(_files(place, number), (_kind(name), "int64"), checksums, strict=True)
-        values, ends = (open_array(*each) for each in files)
+    for number, (name, each) in enumerate(checksums.items()):
+        values, ends = map(open_array, _files(place, number), (_kind(name), "int64"), each)
         found[name] = values, ends
-    if not found:
+    return found
+
+
+def open_corpus(
+    place: Path, arrays: Arrays, config: ModelConfig, vocabulary: Vocabulary, training: ColumnOptions
+) -> Corpus:
+    """Return the corpus of the arrays of a folder. Raises BadInput for arrays that do not form a corpus."""
+    if not arrays:
         raise BadInput("no sentence pairs to train on")
     plan = PrefixPlan(training.prefixes, training.prefix_tokens)
     with naming(place):
         each = segmentations(training.subword_dropout)
-        return Corpus.of_rows(found, vocabulary, config.target, plan, training.tree_dropout, each)
+        return Corpus.of_rows(arrays, vocabulary, config.target, plan, training.tree_dropout, each)
 
 
 def _files(place: Path, number: int) -> tuple[Path, Path]:

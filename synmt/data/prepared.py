@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import orjson
 
 import synmt
-from synmt.data.columns import ColumnOptions, TextPairs, open_corpus
+from synmt.data.columns import Arrays, ColumnOptions, TextPairs, open_arrays, open_corpus
 from synmt.data.corpus import Corpus
 from synmt.model.config import ModelConfig
 from synmt.model.files import LARGEST_CONFIG, LARGEST_TEXT, check_inside, locked, naming, write_aside
@@ -41,7 +41,7 @@ class PreparedPairs:
     """Columns in a folder.
 
     pairs, checksum: the number and the checksum of the pairs as text; words: the tokenizer of the sources.
-    notes: doubts about the text; bad: the number of bad lines, by kind; arrays: as `CorpusWriter.finish` returns them.
+    notes: doubts about the text; bad: the number of bad lines, by kind; arrays: the columns, memory-mapped.
     """
 
     folder: Path
@@ -50,7 +50,7 @@ class PreparedPairs:
     words: Words
     notes: list[str]
     bad: dict[str, int]
-    arrays: dict[str, list[str]]
+    arrays: Arrays
     bpe: Bpe
     vocabulary: Vocabulary
 
@@ -61,7 +61,7 @@ class PreparedPairs:
         return self.bpe
 
     def corpus(self, folder: ModelFolder[ModelConfig], training: ColumnOptions) -> Corpus:
-        """Return the columns, memory-mapped. Raises BadInput."""
+        """Return the columns as a corpus. Raises BadInput."""
         if folder.bpe.codes != self.bpe.codes or folder.vocabulary != self.vocabulary:
             raise BadInput(f"has other subwords than the model in {folder.path}", str(self.folder))
         return open_corpus(self.folder, self.arrays, folder.config, folder.vocabulary, training)
@@ -142,7 +142,7 @@ def cache_folder() -> Path:
 def opened_pairs(
     place: Path | None, known: Mapping[str, str] | None, make: Callable[[Path], None], notes: Notes
 ) -> Iterator[PreparedPairs]:
-    """Yield the columns: saved ones that were made from the same input, or new ones that `make` writes.
+    """Yield the columns: saved ones of the same input that are undamaged, or new ones that `make` writes.
 
     Only one process at a time makes them. place: the folder of all columns, None for the user's cache, from which the
     least recently used are removed if it is full. known: what they are made from, as `made_of` returns it; None for
@@ -165,6 +165,7 @@ def opened_pairs(
             yield open_pairs(Path(temporary), known or {})
         return
     assert known is not None
+    new = False  # whether this process has made them
     while True:
         folder.mkdir(parents=True, exist_ok=True)
         # This waits for the process that makes them, and keeps others from removing them.
@@ -172,8 +173,17 @@ def opened_pairs(
             if is_made(folder):
                 with suppress(OSError):
                     os.utime(folder)
-                yield open_pairs(folder, known)
-                return
+                try:
+                    found = open_pairs(folder, known)
+                except BadInput as error:
+                    if new:
+                        raise
+                    notes.add(f"{error}; the columns were computed again")
+                    with naming(folder):
+                        (folder / DESCRIPTION).unlink(missing_ok=True)
+                else:
+                    yield found
+                    return
         with ExitStack() as alone:
             try:
                 alone.enter_context(locked(folder))
@@ -182,6 +192,7 @@ def opened_pairs(
                 continue
             if not is_made(folder):
                 make(folder)
+                new = True
                 if not place:
                     with suppress(OSError):  # another process may be removing the same files
                         limit(folder.parent, CACHE_LIMIT, folder)
@@ -250,9 +261,8 @@ def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
     with naming(path):
         said = dict(orjson.loads(path.read_bytes()))
         if said["format"] != FORMAT:
-            cause = f"was prepared in format {said['format']!r:.40}, but this synmt reads format {FORMAT}"
-            raise ValueError(f"{cause}: remove the folder to prepare the pairs again")
-        check_same(folder, dict(said["made_of"]), known, "was prepared", "; remove the folder")
+            raise ValueError(f"was prepared in format {said['format']!r:.40}, but this synmt reads format {FORMAT}")
+        check_same(folder, dict(said["made_of"]), known, "was prepared")
     for name in (CODES_FILE, *VOCABULARY_FILES):
         check_inside(folder, folder / name, LARGEST_TEXT)
     with naming(path):
@@ -269,7 +279,7 @@ def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
             Words(**said["words"]),
             list(map(str, said["notes"])),
             counts,
-            {str(name): list(checksums) for name, checksums in said["arrays"].items()},
+            open_arrays(folder, said["arrays"]),
             bpe,
             vocabulary,
         )

@@ -1,6 +1,7 @@
 """Columns on disk give the same batches as in memory, are computed once, and are found by their inputs."""
 
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +18,7 @@ import torch
 
 from synmt.data import bitext, columns, prepared
 from synmt.data.bitext import Bitext, read_bitext
-from synmt.data.columns import TextPairs, open_corpus
+from synmt.data.columns import TextPairs, open_arrays, open_corpus
 from synmt.data.preparation import Counts, encode_corpus, training_examples
 from synmt.data.prepared import DESCRIPTION, limit, made_of
 from synmt.data.records import SentencePair
@@ -91,9 +92,9 @@ def test_batches_from_disk_equal_those_from_memory(
     examples = training_examples(pairs, config, bpe, bare=tree_dropout > 0, dropout=subword_dropout)
     in_memory = encode_corpus(examples, config, vocabulary, training.max_length, notes, plan)
     in_memory.tree_dropout = tree_dropout
-    found, arrays = text.write(tmp_path, config, bpe, training)
+    found, checksums = text.write(tmp_path, config, bpe, training)
     assert found == vocabulary
-    on_disk = open_corpus(tmp_path, arrays, config, vocabulary, training)
+    on_disk = open_corpus(tmp_path, open_arrays(tmp_path, checksums), config, vocabulary, training)
     assert list(text.notes) == list(notes)
     assert 0 < len(on_disk) == len(in_memory)
     for epoch in range(2):
@@ -396,21 +397,40 @@ def elsewhere(path: Path) -> None:
         (lambda kept: elsewhere(kept / "0.npy"), "0.npy: leads out of the folder"),
         (lambda kept: numbers(kept / "0.npy", [{"an": "object"}]), "0.npy: "),
         (lambda kept: numbers(kept / "0.npy", [1.0]), "0.npy: 1 dimensions of float64, not one of int32"),
-        (lambda kept: with_checksum(kept, 0, lambda ids: ids + 99), "kept/.*: an id outside of 0"),
-        (lambda kept: with_checksum(kept, 0, lambda ids: ids[1:]), "kept/.*: .* numbers in rows of"),
         (lambda kept: append(str(kept / "vocab.target.txt"), "new\n"), "their checksum does not match"),
         (lambda kept: (kept / DESCRIPTION).write_text("{"), f"{DESCRIPTION}: unexpected"),
         (lambda kept: (kept / DESCRIPTION).write_text("{}"), f"{DESCRIPTION}: the field 'format' is missing"),
         (lambda kept: edited(kept, format=99), f"{DESCRIPTION}: was prepared in format 99, but this synmt"),
         (lambda kept: edited(kept, pairs=-1), f"{DESCRIPTION}: the number of pairs is -1"),
         (lambda kept: edited(kept, arrays={"../x": ["a", "b"]}), "0.npy: damaged"),
+    ],
+)
+def test_damaged_columns_are_computed_again(
+    damage: Callable[[Path], None], cause: str, tmp_path: Path, noted: Noted
+) -> None:
+    data, kept = write_corpus(tmp_path), tmp_path / "kept"
+    first = run(tmp_path / "first", data, config=ONE, prepared=kept)
+    damage(only(kept))
+    noted()
+    second = run(tmp_path / "second", data, config=ONE, prepared=kept)
+    assert_same_tensors(first.parameters, second.parameters)
+    assert re.search(f"{cause}.*; the columns were computed again", noted())
+    run(tmp_path / "third", data, config=ONE, prepared=kept)
+    assert "computed again" not in noted()
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        (lambda kept: with_checksum(kept, 0, lambda ids: ids + 99), "kept/.*: an id outside of 0"),
+        (lambda kept: with_checksum(kept, 0, lambda ids: ids[1:]), "kept/.*: .* numbers in rows of"),
         (lambda kept: edited(kept, arrays={}), "no sentence pairs"),
     ],
 )
-def test_damaged_folders_are_refused(damage: Callable[[Path], None], cause: str, tmp_path: Path) -> None:
+def test_false_columns_are_refused(change: Callable[[Path], None], cause: str, tmp_path: Path) -> None:
     data, kept = write_corpus(tmp_path), tmp_path / "kept"
     run(tmp_path / "first", data, config=ONE, prepared=kept)
-    damage(only(kept))
+    change(only(kept))
     with pytest.raises(BadInput, match=cause):
         run(tmp_path / "second", data, config=ONE, prepared=kept)
 
