@@ -295,8 +295,9 @@ def _rows_with_rest(record: ParseRecord, rows: Sequence[str]) -> Iterator[str]:
     """Yield the rows of a record as written, plus all that its saved block of the same words has beyond them.
 
     A token that merges several words of the block becomes these words again: the highest one gets the columns of the
-    token, and the others keep their own; they attach where the token does, unless they attach inside it. Tokens that
-    are parts of a word become that word again. If the block has other words, yield the rows unchanged.
+    token, and the others keep their own. Words that attached inside the token still do; the others attach to the
+    highest one if they precede it, else where the token does. Tokens that are parts of a word become that word again.
+    If the block has other words, yield the rows unchanged.
     """
     _, _, words, multiword = _parts(record.conllu)
     merged, place = _merged(words, multiword)
@@ -309,10 +310,12 @@ def _rows_with_rest(record: ParseRecord, rows: Sequence[str]) -> Iterator[str]:
     of_token = [row.split("\t")[2:8] for row in rows]
 
     def head_of(word: int) -> str:
-        above = heads[token_of[place[word]]]
-        if above > 0:
-            return str(word_of[owner[above - 1]] + 1)
-        return UNKNOWN if above else "0" if word_of[place[word]] == word else str(word_of[place[word]] + 1)
+        top, above = word_of[place[word]], heads[token_of[place[word]]]
+        if above == UNATTACHED:
+            return UNKNOWN
+        if word < top or (word > top and not above):  # of two words at one depth, the first would be the highest
+            return str(top + 1)
+        return str(word_of[owner[above - 1]] + 1) if above else "0"
 
     for line in record.conllu.split("\n"):
         number, *columns = line.split("\t")

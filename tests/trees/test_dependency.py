@@ -383,6 +383,16 @@ def test_new_trees_over_merged_and_split_words_fit_the_words_of_the_block(data: 
     assert new[4] == (new[3][0] or 3, "det") and new[7] == (6, "fixed")
 
 
+def test_new_columns_of_a_merged_token_are_read_back_if_its_highest_word_is_not_the_first() -> None:
+    """In the new tree, both words of `am` could be equally high, and the first of equals counts."""
+    parsed = read_whole_conllu(
+        block("1-2 am _ _ _ _", "1 an ADP 3 case _", "2 dem DET 4 det _", "3 x X 4 x _", "4 y X 0 root _")
+    )
+    changed = replace(parsed, upos=["NOUN", "X", "X"], heads=[3, 3, 0], deprels=["new", "x", "root"])
+    read = read_conllu(conllu_of_record(changed).rstrip())
+    assert (read.upos, read.heads, read.deprels) == (changed.upos, changed.heads, changed.deprels)
+
+
 def test_parts_of_a_merged_token_without_a_head_have_no_heads() -> None:
     record = replace(read_whole_conllu(ZUM), heads=[UNATTACHED] * 9, deprels=["_"] * 9)
     rows = [line.split("\t") for line in conllu_of_record(record).split("\n") if line[:1].isdigit()]
