@@ -84,5 +84,5 @@ def command(
         write_records(parse, config, jobs, form, lambda: count_lines(files))
     else:
         trees = sentences(read_lines(files, on_error), kind)
-        write_records(parses_of_trees(trees, read, again, bad), config, jobs, form)
+        write_records(parses_of_trees(trees, read, again, form, bad), config, jobs, form)
     bad.report()

@@ -22,7 +22,7 @@ from synmt.streams import (
     with_progress,
 )
 from synmt.streams.pool import Pool, one_thread
-from synmt.trees.formats import WRITERS, blank, tree_form, write_conllu
+from synmt.trees.formats import WRITERS, blank, read_conllu, tree_form, write_conllu
 from synmt.trees.record import ParseRecord
 
 FIRST_WINDOW = 8  # lines; small, so that the first record comes soon
@@ -97,7 +97,7 @@ def parse_again(
     """Parse the tokens of each record again, or its text if it has no tokens, and replace its trees and parts of
     speech, or only its parts of speech.
 
-    New trees leave the record's lemmas, XPOS and features unchanged, if it has any.
+    New trees leave the record's lemmas, XPOS, features and masks over words unchanged, if it has any.
     """
     copies, records = tee(records)
     inputs = (Tokenized.of(each) if each.tokens else each.text for each in copies)
@@ -144,10 +144,22 @@ def refuse_trees(line: Line, remedy: str = "") -> None:
         raise line.error(f"looks like {form}, not text{advice}")
 
 
-def parses_of_trees(lines: Iterable[Line], read: Callable[[str], ParseRecord], again: Again, bad: BadLines) -> Parsing:
-    """Parse the tokens of parsed sentences again. lines: one per sentence; a block of CoNLL-U counts as one line."""
+def parses_of_trees(
+    lines: Iterable[Line], read: Callable[[str], ParseRecord], again: Again, form: str, bad: BadLines
+) -> Parsing:
+    """Parse the tokens of parsed sentences again.
+
+    lines: one per sentence; a block of CoNLL-U counts as one line. form: as in `write_records`.
+    """
     latest = Latest()
-    records = (bad.read(line, read, ParseRecord()) for line in latest.follow(lines))
+
+    def writable(text: str) -> ParseRecord:
+        record = read(text)
+        if form == "conllu" and record.conllu not in ("", text):
+            read_conllu(record.conllu, partial=True)
+        return record
+
+    records = (bad.read(line, writable, ParseRecord()) for line in latest.follow(lines))
     return lambda parser: parse_again(records, again, parser, latest.pauses)
 
 
@@ -165,10 +177,7 @@ def write_records(
         try:
             parser = open_parser(config) if jobs == 1 else stack.enter_context(ParserPool(config, jobs))
             for record in with_progress(parse(parser), "sentences", count):
-                try:
-                    output.write(_written(record, form))
-                except ValueError as error:  # of a saved block of CoNLL-U
-                    raise BadInput(str(error)) from None
+                output.write(_written(record, form))
                 output.flush()  # the next stage should not wait for a full buffer
         except ModelError as error:
             raise BadInput(str(error)) from None

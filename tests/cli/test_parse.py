@@ -182,15 +182,22 @@ def test_parsing_again_reads_text_and_keeps_masks(again: str) -> None:
     assert second["masks"] == {"own": ["1"]}
 
 
-def test_masks_over_the_nodes_of_a_tree_do_not_outlast_it() -> None:
-    text = '{"tree":"(S (VP Go))","masks":{"own":["1"],"nodes":["000","000","111"]}}\n'
-    assert json.loads(synmt(*AGAIN, "trees", text=text).stdout)["masks"] == {"own": ["1"]}
-    assert json.loads(synmt(*AGAIN, "tags", text=text).stdout)["masks"].keys() == {"own", "nodes"}
+def test_new_trees_drop_masks_over_the_nodes_of_old_trees() -> None:
+    masks = {"words": ["01", "10"], "nodes": ["00000"] * 5}
+    text = json.dumps({"tree": "(S (A Go) (B home))", "masks": masks})
+    for again, kept in (("trees", {"words": masks["words"]}), ("tags", masks)):
+        found = synmt(*AGAIN, again, text=f"{text}\n").stdout
+        assert json.loads(found)["masks"] == kept
+        assert synmt("parse", "--input", "records", text=found).stdout == found
 
 
-def test_a_bad_saved_block_is_an_error() -> None:
-    done = synmt(*AGAIN, "trees", "--format", "conllu", text='{"tokens":["a"],"conllu":"junk"}\n')
-    assert is_one_line_of_error(done, "expected 10 columns")
+def test_a_bad_saved_block_is_a_bad_line() -> None:
+    again = [*AGAIN, "trees", "--format", "conllu"]
+    text = '{"tokens":["Go"]}\n{"tokens":["a"],"conllu":"junk"}\n'
+    assert is_one_line_of_error(synmt(*again, text=text), "synmt parse: stdin:2: expected 10 columns")
+    done = synmt(*again, "--on-error", "blank", text=text)
+    assert done.returncode == 0 and done.stderr == "synmt parse: 1 bad line left empty\n"
+    assert done.stdout.startswith("# text = Go\n1\tGo\t") and done.stdout.endswith("\t0\troot\t_\t_\n\n\n")
 
 
 def test_parsing_again_needs_trees_and_tags_need_udpipe() -> None:
