@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
 from signal import SIG_IGN, SIGINT, signal
@@ -174,6 +174,7 @@ def one_thread() -> None:
 def _serve(pipe: Connection) -> None:
     """Answer each item from a pipe. The first message is the opener with its arguments."""
     signal(SIGINT, SIG_IGN)
+    current_process().daemon = False  # so that the work may start processes, as parsers with a stranger's model do
     one_thread()
     search_rarely()
     messages: SimpleQueue[bytes] = SimpleQueue()

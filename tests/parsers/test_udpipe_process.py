@@ -11,6 +11,7 @@ from ufal.udpipe import ProcessingError, Sentences, Trainer
 
 from synmt.parsers.config import CombinedParser, ParserConfig, open_parser
 from synmt.parsers.parser import DEPENDENCY, ModelError, Parser, ParserInput, embedded_model
+from synmt.parsers.stream import ParserPool
 from synmt.parsers.training.udpipe import read_treebank
 from synmt.parsers.udpipe import UDPipeParser, UDPipeProcess, open_udpipe, unpacked_size
 from tests.udpipe_files import blocks, packed, with_block
@@ -49,6 +50,13 @@ def test_a_foreign_model_parses_like_an_embedded_one(process: Parser, udpipe: UD
     before = process.unparsed, udpipe.unparsed
     assert process.parse(LINES) == udpipe.parse(LINES)
     assert (process.unparsed - before[0], udpipe.unparsed - before[1]) == (1, 1)
+
+
+def test_several_processes_parse_with_a_foreign_model(elsewhere: Path, udpipe: UDPipeParser) -> None:
+    with ParserPool(ParserConfig("udpipe", (str(elsewhere),)), jobs=2) as pool:
+        found = list(pool.parse_windows([LINES[:3], LINES[3:]]))
+        assert found == [udpipe.parse(LINES[:3]), udpipe.parse(LINES[3:])]
+        assert pool.unparsed == 1
 
 
 def test_benepar_reads_its_sentences(elsewhere: Path, combined: CombinedParser) -> None:
