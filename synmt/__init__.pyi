@@ -139,7 +139,7 @@ def align(
     out: str | pathlib.Path | None = None,
     resume: bool = False,
     guide: str | pathlib.Path | None = None,
-    links_from: collections.abc.Sequence[str | pathlib.Path] = (),
+    links_from: str | pathlib.Path | collections.abc.Sequence[str | pathlib.Path] = (),
     device: str = "auto",
     on_error: Literal["fail", "blank"] = "fail",
     symmetrize: Literal[

@@ -60,7 +60,7 @@ def align(
     out: str | Path | None = None,
     resume: bool = False,
     guide: str | Path | None = None,
-    links_from: Sequence[str | Path] = (),
+    links_from: str | Path | Sequence[str | Path] = (),
     device: str = "auto",
     on_error: OnError = "fail",
     **settings: Any,
@@ -69,9 +69,9 @@ def align(
 
     pairs: (source, target) pairs, or a file of `source TAB target` lines; method: by default as in `synmt align` or,
     with `resume`, of the folder; out: a new folder to save the aligner in; resume: continue the fit in `out`; guide: a
-    file of links to learn from, for methods that can; links_from: files of links to combine instead of fitting an
-    aligner. settings: as for `Aligner.align`, and the other options of `synmt align --fit` that the method uses.
-    on_error: fail, or blank: a bad pair gets no links and is counted in a warning. Raises BadInput, TypeError and
+    file of links to learn from, for methods that can; links_from: a file of links, or several to combine, instead of
+    fitting an aligner. settings: as for `Aligner.align`, and the other options of `synmt align --fit` that the method
+    uses. on_error: fail, or blank: a bad pair gets no links and is counted in a warning. Raises BadInput, TypeError and
     ValueError, also for a setting that has no effect.
     """
     config, text, others = _configs(settings)
@@ -79,7 +79,8 @@ def align(
     if links_from:
         if without_effect := [name for name, value in own.items() if value]:
             raise WrongUsage(f"{without_effect[0]} has no effect with links_from")
-        return _combined(pairs, list(map(str, links_from)), config, text, settings, on_error)
+        files = [links_from] if isinstance(links_from, str | Path) else links_from
+        return _combined(pairs, list(map(str, files)), config, text, settings, on_error)
     kept = Path(out) if out else None
     if kept:
         read = pairs, guide, settings.get("models")

@@ -79,6 +79,7 @@ class Model:
         """
         if not folders:
             raise TypeError("no model to load")
+        config_of_all(TranslateConfig, {"precision": precision})  # refuse another one before loading
         opened = [ModelFolder.open(Path(folder), ModelConfig) for folder in folders]
         place = local_device(device)
         return cls(opened, [load(folder, place, precision) for folder in opened], place, precision)

@@ -57,6 +57,14 @@ def test_notes_are_those_of_the_command(tmp_path: Path) -> None:
     assert found == ["source text is tokenized as en, target text as de"]
 
 
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_single_file_of_links_needs_no_list(kind: type, tmp_path: Path) -> None:
+    links = tmp_path / "links"
+    links.write_text("0-1\n1-0\n")
+    found = synmt.align([("a b", "b a"), ("c d", "d c")], links_from=kind(links))
+    assert [str(each) for each in found] == ["0-1", "1-0"]
+
+
 def test_scores_equal_those_in_json() -> None:
     written = in_process("align", "--fit", "--format", "jsonl", text=TEXT).decode().splitlines()
     for each, line in zip(synmt.align(PAIRS), written, strict=False):

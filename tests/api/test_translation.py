@@ -147,3 +147,8 @@ def test_wrong_arguments(
 ) -> None:
     with pytest.raises(kind, match=cause):
         list(wrong(synmt.Model.load(folder)))  # type: ignore[call-overload]
+
+
+def test_another_precision_is_refused_before_a_model_is_loaded(folder: Path) -> None:
+    with pytest.raises(ValueError, match=r"^precision cannot be 'fp8'$"):
+        synmt.Model.load(folder, precision="fp8")  # type: ignore[arg-type]
