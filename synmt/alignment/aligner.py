@@ -104,9 +104,9 @@ class Aligner(Protocol):
 
     heuristic: how links are chosen by default; text: None until it is fitted or opened.
     Class attributes that an aligner may have:
-    uses(given), a class method: the names of the options that it uses besides its own, such as `guide`, `resume`, and
-    options of training, of the network and of links (OF_LINKS and larger sets), depending on the options given. Without
-    it, an aligner uses OF_WEIGHTS.
+    uses(given), a class method: the names of the options that it uses besides its own, such as `guide`, `resume`,
+    `device`, and options of training, of the network and of links (OF_LINKS and larger sets), depending on the options
+    given. Without it, an aligner uses OF_WEIGHTS.
     parts: other aligners, whose options it shares. subfolders: one of them exists once a fit has begun.
     guide: the aligner that supplies links to learn from, by default.
     presets: the values of --preset, the default first. several: whether several processes can fit it together.

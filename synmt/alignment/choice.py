@@ -22,7 +22,7 @@ from synmt.training.presets import bringing
 OF_FIT = (*ENCODERS, "guide", "models", "preset", "resume")
 RESUME = Option("resume", needs=(("--fit",), ("--out",)))
 # Options that several methods share; each method uses some of them.
-SHARED = ALL_OF_LINKS.union(option_names(TrainingConfig), option_names(TransformerConfig), OF_FIT)
+SHARED = ALL_OF_LINKS.union({"device"}, option_names(TrainingConfig), option_names(TransformerConfig), OF_FIT)
 
 
 @cache
@@ -112,7 +112,7 @@ def scope_of(given: Mapping[str, Any]) -> Scope:
         if not isinstance(method, str) or method not in ALIGNERS:  # refused when the folder is opened
             return Scope()
         guided = isinstance(saved := fields.get("model"), dict) and saved.get("guided")
-        return Scope(method, of_links, used_by(method, {"guide": guided}))
+        return Scope(method, {**of_links, "device": owners()["device"]}, used_by(method, {"guide": guided}))
     out = given.get("out") if given.get("resume") else None
     method = given.get("method") or default_method(Path(out) if out else None)
     if method not in ALIGNERS:

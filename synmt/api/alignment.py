@@ -16,7 +16,7 @@ from synmt.alignment.stream import WINDOW, fitted, needed, note_unlinked, sides_
 from synmt.api.given import Pair, as_given, columns_of, config_of_all, not_given, takes
 from synmt.data.records import SentencePair
 from synmt.data.words import SideWords, say_doubts
-from synmt.options import Scope, check_keywords, check_used, settings_of
+from synmt.options import Option, Scope, check_keywords, check_used, settings_of
 from synmt.streams import BadLines, Notes, OnError, WrongUsage, shown, windows
 from synmt.streams.paths import check_apart
 from synmt.text.links import Link, write_links
@@ -24,6 +24,7 @@ from synmt.text.tokenization import TextConfig
 
 HOW = ("symmetrize", "threshold", "links_by", "end_punctuation", "tree_links", "temperature", "max_words")
 OF_LINKS = [each for each in settings_of(AlignConfig) if each.name in HOW]
+DEVICE = Option("device")
 OF_LINES = {each.name for each in settings_of(AlignConfig)}.difference(HOW)  # settings of the command's output
 
 
@@ -129,12 +130,15 @@ class Aligner:
     @classmethod
     @takes()
     def load(cls, folder: str | Path, method: str | None = None, device: str = "auto") -> Self:
-        """Load an aligner that `align` or `synmt align --fit` has saved. Raises BadInput.
+        """Load an aligner that `align` or `synmt align --fit` has saved. Raises BadInput, and ValueError for a device
+        that it does not use.
 
         method: another method of reading links from its models, as `--method`.
         """
         given = {"paths": [folder]} | ({"method": method} if method else {})
-        return cls(open_aligner(Path(folder), method, device), scope_of(given))
+        opened = cls(open_aligner(Path(folder), method, device), scope_of(given))
+        check_used({"device": device} if device != "auto" else {}, [DEVICE], opened.scope)
+        return opened
 
     @takes(*OF_LINKS, *settings_of(TextConfig))
     def align(
@@ -174,9 +178,9 @@ def _check(settings: Mapping[str, Any], scope: Scope, own: Mapping[str, Any]) ->
     """
     check_keywords(settings, {name: each for name, each in known().items() if name not in OF_LINES})
     decided = {name: value for name, value in own.items() if value} | {"format": "jsonl"}
-    given = as_given(settings) | {name: value for name, value in decided.items() if name in ("guide", "resume")}
-    options = [*(each.option for each in known().values()), RESUME]
-    check_used(given, options, replace(scope, defaults={**scope.defaults, **decided}))
+    asked = {name: value for name, value in decided.items() if name in ("guide", "resume", "device")}
+    options = [*(each.option for each in known().values()), RESUME, DEVICE]
+    check_used(as_given(settings) | asked, options, replace(scope, defaults={**scope.defaults, **decided}))
 
 
 def _links(

@@ -102,6 +102,7 @@ def test_a_fit_is_resumed_by_its_own_method(tmp_path: Path) -> None:
         (lambda: synmt.align(PAIRS, out="x", links_from=["x"]), ValueError, "^out has no effect with links_from$"),
         (lambda: synmt.align(PAIRS, guide="x", links_from=["x"]), ValueError, "^guide has no effect with links_from$"),
         (lambda: synmt.align(PAIRS, resume=True, links_from=["x"]), ValueError, "^resume has no effect with links_"),
+        (lambda: synmt.align(PAIRS, "hmm", device="cpu"), ValueError, "^hmm does not use device; it belongs to hmms, "),
         (lambda: synmt.align(PAIRS, resume=True), ValueError, "^resume needs out$"),
         (lambda: synmt.align(PAIRS, "hmm", out="x", resume=True), ValueError, "^hmm does not use resume; it belongs"),
         (lambda: synmt.align([], "embeddings", symmetrize="mean"), ValueError, "^symmetrize mean: only links with w"),

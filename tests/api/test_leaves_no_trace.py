@@ -40,7 +40,7 @@ CASES: dict[str, list[Callable[[], Any]]] = {
         lambda: next(synmt.parse([SENTENCE] * 2)),
     ],
     "align": [
-        lambda: list(synmt.align(PAIRS, "hmm", device="cpu")),
+        lambda: list(synmt.align(PAIRS, "hmm")),
         lambda: list(synmt.align(PAIRS, "hmms", epochs=1, width=16, device="cpu")),
         lambda: list(synmt.align(PAIRS, "mask-align", **TINY)),
         lambda: list(synmt.align(PAIRS, "shift-att", **TINY)),

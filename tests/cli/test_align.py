@@ -327,6 +327,11 @@ def test_difficult_lines_are_errors_or_blank(fitted: tuple[Path, str], noted: No
         (["--fit", "--method", "mask-align", "--heads", "3"], "width 128 does not divide into 3 heads"),
         (["--fit", "--heads", "2"], "hmms does not use --heads; it belongs to mask-align, naive-att.*: add --method"),
         (["--fit", "--preset", "small"], "hmms does not use --preset; it belongs to mask-align"),
+        (
+            ["--fit", "--method", "mask-align", "--positions", "rotary"],
+            "mask-align does not use --positions; it belongs",
+        ),
+        (["--fit", "--method", "hmm", "--device", "cuda"], "hmm does not use --device; it belongs to hmms, neural-hmm"),
         (["--fit", "--guide", "x"], "to mask-align, shift-aet, mtl-fullc, bao-guided: add --method mask-align"),
         (
             ["--fit", "--method", "naive-att", "--tree-dropout", "0.1"],

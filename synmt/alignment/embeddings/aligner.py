@@ -66,7 +66,7 @@ class Embeddings:
 
     @classmethod
     def uses(cls, given: Settings) -> frozenset[str]:
-        return OF_LINKS
+        return OF_LINKS | {"device"}
 
     def needs(self, settings: Settings | None = None) -> Needs:
         return NO_NEEDS

@@ -55,10 +55,14 @@ if TYPE_CHECKING:
     from synmt.alignment.mask_align.model import MaskAlignModel
 
 GUIDED_THRESHOLD = 0.4  # higher than for subwords, because whole words weigh more; tuned on 40 hand-aligned pairs
-# No validation chooses a model, because there are no gold links.
-USED = ALL_OF_LINKS | {*option_names(TransformerConfig), "guide", "resume", "preset", *ENCODERS} | training_options(
-    "patience", "select", "validation-beam", "prefixes", "prefix-tokens", "tree-dropout", "subword-dropout"
-) - {"positions"}  # fmt: skip
+# Positions are sinusoidal. No validation chooses a model, because there are no gold links.
+USED = ALL_OF_LINKS.union(
+    {"device", "guide", "resume", "preset", *ENCODERS},
+    set(option_names(TransformerConfig)) - {"positions"},
+    training_options(
+        "patience", "select", "validation-beam", "prefixes", "prefix-tokens", "tree-dropout", "subword-dropout"
+    ),
+)
 
 
 @dataclass(frozen=True)

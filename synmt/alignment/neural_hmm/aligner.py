@@ -63,7 +63,7 @@ SMALL = Preset(dict(
 ))  # fmt: skip
 READ, MOST_EPOCHS = 15_000, 12  # pairs to read in total, over several epochs if the bitext has fewer
 PRESETS = {"small": Preset({**SMALL.settings, "epochs": f"1 to {MOST_EPOCHS}: fewer for more pairs"})}  # in words
-USED = OF_WEIGHTS | {"width", "dropout", "resume"} | training_options(
+USED = OF_WEIGHTS | {"device", "width", "dropout", "resume"} | training_options(
     "label-smoothing", "word-dropout", "tree-dropout", "subword-dropout", "patience", "select", "validate-every",
     "validation-beam", "prefixes", "prefix-tokens",
 )  # fmt: skip

@@ -88,7 +88,7 @@ class LinkIdea:
     def uses(cls, given: Settings) -> frozenset[str]:
         """Return the options that the method uses besides its own, as Aligner; with --models, no options for training
         the models that it reuses."""
-        used = OF_WEIGHTS | {"models", "resume"}
+        used = OF_WEIGHTS | {"device", "models", "resume"}
         if not given.get("models"):
             used |= {"preset"} | OF_TRAINING | OF_MODELS
         elif cls.trains_model:
