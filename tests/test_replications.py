@@ -10,6 +10,7 @@ import pytest
 from synmt.runs.file import read_run
 from synmt.runs.run import Run
 from synmt.runs.systems import plan
+from tests.alignment.test_statistical import MODULES
 from tests.cli.commands import synmt
 
 ROOT = Path(__file__).parents[1]
@@ -135,6 +136,8 @@ def test_replication_runs_compare_the_declared_systems(
 @pytest.mark.parametrize("file", sorted(path.name for path in ENCODERS.parent.glob("replicate-*alignment.toml")))
 def test_every_aligner_run_can_start(file: str, data: Path, tmp_path: Path) -> None:
     """Its options are checked, and each aligner is a task, as is each aligner that it learns from."""
+    for method in MODULES.keys() & read_run(ENCODERS.with_name(file)).systems.keys():
+        pytest.importorskip(MODULES[method])
     for part in ("train.en.conllu", "train.kel.conllu"):
         shutil.copy(data / "ud/en_pud/en_pud-ud-test.conllu", data / part)
     (data / "train.links").write_text("0-0\n" * len(PAIRS))

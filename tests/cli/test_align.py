@@ -15,6 +15,7 @@ from synmt.alignment import ALIGNERS
 from synmt.alignment.statistical import LETTERS
 from synmt.streams import BadInput, WrongUsage
 from synmt.text.links import read_links
+from tests.alignment.test_statistical import MODULES
 from tests.alignment.words import bitext
 from tests.cli.commands import HANGS, in_process, is_one_line_of_error, is_wrong_usage, output_of, shell, synmt
 from tests.cli.test_options import commands
@@ -355,6 +356,8 @@ def test_wrong_requests_give_one_error(arguments: list[str], cause: str) -> None
 @pytest.mark.parametrize("method", ALIGNERS)
 def test_a_folder_with_a_model_is_refused_before_reading(method: str, tmp_path: Path) -> None:
     """--resume is suggested only to those who may use it."""
+    if method in MODULES:
+        pytest.importorskip(MODULES[method])
     again = ("--fit", "--method", method, "--out", tmp_path)
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(BadInput, match="already has a model; ") as refused:
