@@ -31,7 +31,7 @@ ROUNDING = 1e-3  # a mean of probabilities may exceed 1 by this much
 _WORD = re.compile(r"\(\{((?: \d+)*) \}\)", re.ASCII)
 _SCORE = re.compile(r":[01](?:\.\d{1,9})?(?=\s|$)", re.ASCII)
 _CONFIDENCE = re.compile(r"\t[01]\.\d{6}$", re.ASCII)
-_COLUMN = re.compile(r"\t(?![01]\.\d{6}(?:\t|$))", re.ASCII)
+_COLUMN = re.compile(r"\t(?![01]\.\d{6}(?:\t|$))", re.ASCII)  # a tab that no confidence follows
 _LINK = re.compile(rf"(\d{{1,9}})([-p])(\d{{1,9}})({_SCORE.pattern})?", re.ASCII)
 
 

@@ -194,6 +194,9 @@ def begins_object(line: str) -> bool:
     return bool(_OBJECT.match(line))
 
 
+FIELDS = frozenset({"parents", *ParseRecord.__slots__})  # of a record in JSON
+
+
 def read_record(line: str, partial: bool = False) -> ParseRecord:
     """Return the record of one JSON line. An empty line is the empty record; a mask record gives a record of its tree.
 
@@ -211,7 +214,7 @@ def read_record(line: str, partial: bool = False) -> ParseRecord:
         ) from None
     if not isinstance(fields, dict):
         raise RecordError("not a JSON object")
-    if fields and fields.keys().isdisjoint(("parents", *ParseRecord.__slots__)):
+    if fields and fields.keys().isdisjoint(FIELDS):
         raise RecordError(f"no field of a parse record, only {', '.join(fields):.60}")
     try:
         tree = _tree(fields)

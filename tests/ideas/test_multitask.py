@@ -67,7 +67,7 @@ def test_trees_are_needed_only_in_training() -> None:
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
 def test_a_model_with_any_decoder_parses(target: str, tmp_path: Path) -> None:
-    """A parse has the same probability if the decoder reads all its entries at once, as in training."""
+    """The probability of a parse is the same if the decoder reads all its entries at once, as in training."""
     folder = write_model(tmp_path, "multitask", target)
     search, task = SearchConfig(beam=2, max_length_offset=3), TranslateConfig(task="parse", format="jsonl")
     translator = Translator.open(folder, torch.device("cpu"), search, task)

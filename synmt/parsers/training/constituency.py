@@ -76,7 +76,7 @@ PEAK_LEARNING_RATE = 1e-3
 WARM_UP = 0.02  # of the budget
 AVERAGED_STEPS = 500  # horizon of the averaged parameters, at most a twentieth of the steps so far
 RAREST_CHARACTER = 5  # occurrences; rarer characters become unknown
-# Training starts with this many sentences per sentence of the general treebank, and ends with half as many.
+# Sentences to read per sentence of the general treebank; the number falls to half by the end of training.
 SPECIAL_SHARE, DEPENDENCY_SHARE = 2, 1
 EVALUATIONS = 20
 file_option = click.Path(path_type=Path, exists=True)
