@@ -49,9 +49,9 @@ class KnownLinks:
 
     @classmethod
     def of(cls, config: AlignConfig, files: int) -> "KnownLinks":
-        """Return how to combine the links of this number of files. Raises ValueError."""
-        if files > 2 and config.symmetrize not in (None, "mean"):
-            raise WrongUsage("three or more files of links vote, which needs --symmetrize mean")
+        """Return how to combine the links of this number of files. Raises WrongUsage."""
+        if files != 2 and config.symmetrize not in (None, "mean"):
+            raise WrongUsage(f"{config.symmetrize} merges two files of links; any number vote with --symmetrize mean")
         return cls(config.symmetrize or ("mean" if files > 2 else "grow-diag-final-and"))
 
     def open(self) -> "KnownLinks":

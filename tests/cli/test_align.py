@@ -345,7 +345,8 @@ def test_difficult_lines_are_errors_or_blank(fitted: tuple[Path, str], noted: No
         (["--fit", "--method", "mask-align", "--guide", "nothing"], "nothing: No such file or directory"),
         (["--links-from", "x", "--format", "jsonl", "--base", "1"], "--base has no effect with --format jsonl"),
         (["--fit", "--method", "mask-align", "--predictions"], "--predictions needs --format jsonl"),
-        ([*("--links-from", "a") * 3, "--symmetrize", "union"], "three or more files of links vote"),
+        ([*("--links-from", "a") * 3, "--symmetrize", "union"], "union merges two files of links; any number vote"),
+        (["--links-from", "a", "--symmetrize", "union"], "union merges two files of links; any number vote"),
     ],
 )
 def test_wrong_requests_give_one_error(arguments: list[str], cause: str) -> None:
