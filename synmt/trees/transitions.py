@@ -324,7 +324,7 @@ def transitions_of_record(record: ParseRecord, segment: Segment, style: ArcStyle
     sentence without heads or relations, and otherwise as `transitions`.
     """
     if (record.tokens or record.text.strip()) and not (record.heads and record.deprels):
-        raise RecordError("record has no dependency tree")
+        raise RecordError(f"record has no dependency {'relations' if record.heads else 'tree'}")
     words = [segment(token) for token in record.tokens]
     try:
         return transitions(words, record.heads, record.deprels, style)

@@ -226,7 +226,7 @@ def train(data: Treebanks, seconds: float, seed: int, save: Callable[[CharacterM
     averaged = Averaged(model)
     parameters = list(dict.fromkeys([*model.parameters(), *twin.parameters()]))
     optimizer = torch.optim.Adam(parameters, betas=(0.9, 0.98), fused=True)
-    best_score = 0.0
+    best_score = -1.0  # the first model is saved, too
     started = time.process_time()
     progress, evaluations = 0.0, 0
     while progress < 1:
@@ -262,7 +262,7 @@ def main() -> None:
 @click.option("--dependencies", type=file_option, required=True, help="CoNLL-U file, sampled each epoch.")
 @click.option("--dev", type=file_option, required=True)
 @click.option("--output", type=click.Path(path_type=Path), required=True, help="Path ending in .safetensors.")
-@click.option("--minutes", default=45.0, show_default=True, help="CPU time.")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), default=45.0, show_default=True, help="CPU time.")
 @click.option("--seed", default=1, show_default=True)
 @complaining("constituency")
 def train_command(
@@ -270,6 +270,7 @@ def train_command(
 ) -> None:
     """Train a constituency model on one thread, and write OUTPUT and its .json."""
     torch.set_num_threads(1)
+    output.parent.mkdir(parents=True, exist_ok=True)  # before training
     data = Treebanks(
         read_examples(general, LONGEST),
         read_examples(special, LONGEST),

@@ -126,6 +126,7 @@ treebank = click.Path(path_type=Path, exists=True)
 def main(train_files: tuple[Path, ...], dev_file: Path | None, test_file: Path | None, output: Path) -> None:
     """Train a UDPipe model on CoNLL-U files, write it, and print its scores on the test file, if given."""
     started = time.process_time()
+    output.parent.mkdir(parents=True, exist_ok=True)  # before training
     if test_file:
         read_treebank(test_file)  # to refuse it before training
     try:

@@ -96,6 +96,21 @@ def test_scripts_refuse_bad_treebanks_in_one_line(second: str, cause: str, tmp_p
         assert done.stderr.count("\n") == 1
 
 
+def test_impossible_outputs_and_times_are_refused_before_training(tmp_path: Path) -> None:
+    trees, words, file = tmp_path / "trees.ptb", tmp_path / "words.conllu", tmp_path / "file"
+    trees.write_text("(S (A a) (B b))\n")
+    words.write_text(ROW.format(1, "a", 0, "root"))
+    file.touch()
+    given = ["train", "--general", trees, "--special", trees, "--dependencies", words, "--dev", trees]
+    train = list(map(str, given))
+    parse = ["--train", str(words)]
+    for command, options in ((constituency.main, train), (udpipe.main, parse)):
+        done = CliRunner().invoke(command, [*options, "--output", f"{file}/model.safetensors"])
+        assert done.exit_code == 1 and done.stderr.count("\n") == 1 and str(file) in done.stderr
+    done = CliRunner().invoke(constituency.main, [*train, "--output", f"{tmp_path}/x.safetensors", "--minutes", "0"])
+    assert done.exit_code == 2 and "'--minutes'" in done.stderr
+
+
 def test_treebanks_without_sentences_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "empty"
     path.write_text("\n")
