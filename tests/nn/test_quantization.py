@@ -128,7 +128,7 @@ def test_nan_is_not_rounded() -> None:
 
 
 def test_missing_kernels_are_reported_before_the_model_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synmt.search.translation.ENGINE", "none")
+    monkeypatch.setattr("synmt.search.translation.ENGINE", "missing")
     with pytest.raises(BadInput, match="int8: needs a PyTorch build with oneDNN"):
         load(cast(ModelFolder[ModelConfig], None), CPU, "int8")
 

@@ -41,7 +41,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with torch.no_grad():
         model.embeddings.word_embeddings.weight *= 50  # so that words matter more than their positions
     model.save_pretrained(folder)
-    BertTokenizer(vocab=str(vocabulary), model_max_length=12).save_pretrained(folder)
+    BertTokenizer(str(vocabulary), model_max_length=12).save_pretrained(folder)
     return folder
 
 
