@@ -147,7 +147,8 @@ def test_every_aligner_run_can_start(file: str, data: Path, tmp_path: Path) -> N
 
 
 def test_an_aligner_run_produces_a_table(data: Path, tmp_path: Path) -> None:
-    """Some of its aligners learn from others, vote, or read trees. A second run repeats no work."""
+    """Some of its aligners learn from others, vote, or read trees. A second run repeats no work. The report cites the
+    papers of the aligners and shows the curves of a neural one."""
     settings, _, _ = ENCODERS.with_name("replicate-alignment.toml").read_text().partition("[aligners]\n")
     file = tmp_path / "aligners.toml"
     file.write_text(
@@ -164,9 +165,11 @@ vote = {{ links-from = ["hmm", "short", "hmm-trees"], tree-links = true }}
 mask-align = {{ guide = "vote" }}
 """
     )
-    first, again = (synmt("run", file, "--data", data, "--format", "json") for _ in range(2))
+    page = tmp_path / "report.html"
+    first, again = (synmt("run", file, "--data", data, "--format", "json", "--report", page) for _ in range(2))
     assert first.returncode == again.returncode == 0, first.stderr
     rows = list(map(json.loads, first.stdout.splitlines()))
+    assert all(each in page.read_text() for each in ("vogel1996hmm", "chen2021mask", '"title":"validation loss"'))
     assert [row["system"] for row in rows[::3]] == ["hmm", "hmm-trees", "short", "vote", "mask-align"]
     assert [row["metric"] for row in rows[:3]] == ["AER", "Precision", "Recall"]
     assert again.stdout == first.stdout and set(map(words_of, again.stderr.splitlines())) == {"synmt run: scoring"}
@@ -174,7 +177,7 @@ mask-align = {{ guide = "vote" }}
 
 def test_the_projection_run_produces_a_table(data: Path, tmp_path: Path) -> None:
     """A test set without a source gets its trees from the grammar alone. A run that was interrupted between the aligner
-    and its links fits the aligner again."""
+    and its links fits the aligner again. The report cites the papers of the aligner."""
     (data / "pud.en").write_text("".join(f"{english}\n" for _, english in PAIRS))
     text = ENCODERS.with_name("replicate-projection.toml").read_text()
     file = tmp_path / "projection.toml"
@@ -189,5 +192,7 @@ def test_the_projection_run_produces_a_table(data: Path, tmp_path: Path) -> None
     links = tmp_path / "projection" / "data" / "links" / "all.jsonl"
     before = links.read_bytes()
     links.unlink()
-    done = synmt("run", file, "--data", data, "--format", "json")
+    page = tmp_path / "report.html"
+    done = synmt("run", file, "--data", data, "--format", "json", "--report", page)
     assert done.returncode == 0 and links.read_bytes() == before, done.stderr
+    assert "vogel1996hmm" in page.read_text() and '"curves":[]' in page.read_text()

@@ -94,6 +94,7 @@ class Aligners:
                 size, test, name, seed, self._test_of(size, name, self._seed(name, seed), test), _gold(pair),
                 self._links_of(size, name, self._seed(name, seed)),
                 pair=pair,
+                aligner=self._model_of(size, name, seed) if self.rows[name].method else None,
             )
             for size in self.run.sizes
             for seed in self.run.seeds

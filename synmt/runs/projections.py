@@ -75,6 +75,7 @@ class Projections:
                 self._tests[test].target,
                 self._trees_of(size, name),
                 pair=self._tests[test],
+                aligner=self._aligner_of(size),
             )
             for size in self.run.sizes
             for name in self.run.systems

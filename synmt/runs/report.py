@@ -58,8 +58,8 @@ class Found:
 
     @cached_property
     def curves(self) -> dict[Path, Curves]:
-        """Return the curves of the models that have a log."""
-        models = dict.fromkeys(output.model for output in self.made)
+        """Return the curves of the models that have a log. Projections share one aligner, so they have none."""
+        models = dict.fromkeys(output.learned for output in self.made if self.run.kind != "projections")
         return {model: read_curves(model) for model in models if (model / "log.tsv").exists()}
 
 
@@ -92,7 +92,7 @@ def page(found: Found, file: Path) -> str:
 def _cites(found: Found) -> Iterator[str]:
     """Yield the papers of synmt, and of the ideas, aligners, parsers and metrics of the run."""
     yield SYNMT
-    for model in dict.fromkeys(output.model for output in found.made):
+    for model in dict.fromkeys(output.learned for output in found.made):
         if (model / CONFIG_FILE).exists():
             fields = read_config(model)
             if "aligner" in fields:
@@ -147,7 +147,7 @@ def _tables(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
 def _curves(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield a panel for each size and column of the logs, with each system's curves: one per seed, and their mean."""
     for size in found.run.sizes:
-        models = dict.fromkeys((output.system, output.model) for output in found.made if output.size == size)
+        models = dict.fromkeys((output.system, output.learned) for output in found.made if output.size == size)
         of_system: dict[str, list[Curves]] = {}
         for system, model in models:
             if model in found.curves:
@@ -179,7 +179,7 @@ def _costs(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
     sentences = {(each.outputs[0].size, each.outputs[0].test): each.sentences for each in found.measured}
     for size in found.run.sizes:
         for number, system in enumerate(systems):
-            own = {output.model: made for output, made in _of(found.made, size, system)}
+            own = {output.learned: made for output, made in _of(found.made, size, system)}
             written = dict(_of(found.written, size, system))
             logs = [found.curves[model] for model in own if model in found.curves]
             yield {

@@ -72,7 +72,8 @@ class Output:
     """The output of a system on a test, to be scored.
 
     path, reference: files of translations, links or records. costs: a file with the log-probability and number of words
-    of each reference. model: the trained model or aligner, whose note records its cost. pair: both sides of the test.
+    of each reference. model: the trained model, or the links or trees of all pairs; its note records its cost. pair:
+    both sides of the test. aligner: the folder of the aligner that found or used links.
     """
 
     size: int | None
@@ -84,6 +85,12 @@ class Output:
     model: Path
     costs: Path | None = None
     pair: Pair | None = None
+    aligner: Path | None = None
+
+    @property
+    def learned(self) -> Path:
+        """Return the folder of the model or aligner, or a file if it has none."""
+        return self.aligner or self.model
 
 
 def by_test(items: Sequence[OfTest]) -> list[list[OfTest]]:
