@@ -1,5 +1,6 @@
 """Run files, and the plans made from them."""
 
+import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
@@ -21,6 +22,7 @@ from synmt.runs.systems import MODEL, Plan, plan
 from synmt.runs.tasks import Workplace
 from synmt.streams import BadInput
 from tests.api.test_face import some_value
+from tests.test_recipes import blocks_of
 
 RUN = """
 seeds = [1, 2]
@@ -70,6 +72,14 @@ def test_a_plan_has_every_system_seed_and_size(tmp_path: Path) -> None:
         [*shared, "--target-syntax", "parent+gcn"],
         [*shared, "--model", "transitions", "--split-arcs"],
     ]
+
+
+def test_the_examples_of_the_page_can_start(tmp_path: Path) -> None:
+    systems, sizes, aligners, projections, *others = blocks_of("docs/runs.md", "toml")
+    planned_of("".join([systems, *others]), tmp_path)
+    planned_of(re.sub(r"(?m)^sizes = .*\n", "", systems) + sizes, tmp_path)
+    assert rows_of(with_options(read(aligners, tmp_path))).keys() == {"hmms", "short", "vote", "mask-align+vote"}
+    assert with_options(read(projections, tmp_path)).kind == "projections"
 
 
 def test_options_of_a_system_override_shared_ones(tmp_path: Path) -> None:
