@@ -81,7 +81,7 @@ def page(found: Found, file: Path) -> str:
         "lengths": [_by_length(each, found.run, systems) for each in found.measured],
         "costs": list(_costs(found, systems)),
         "tests": [_sentences(each, found, max(1, int(share * each.sentences)), systems) for each in found.measured],
-        "notes": [*chosen_on_dev(first), *legend(first.system, len(first.scores), len(systems))],
+        "notes": [*chosen_on_dev(first), *legend(found.results)],
         "signatures": list(dict.fromkeys(f"{each.metric}|{each.signature}" for each in found.results)),
         "citations": "\n".join(entries(_cites(found))),
         "file": [label(line.text, LONGEST_LINE) for line in read_lines([str(file)])],

@@ -314,12 +314,16 @@ def _parts(found: Sequence[Result], costs: Costs) -> Iterator[Part]:
             rows.append([system, *values, *scores, f"{minutes:.1f}", f"{megabytes or ''}"])
         yield Table([header, *rows])
     yield from chosen_on_dev(found[0])
-    yield from legend(found[0].system, len(found[0].scores), systems)
+    yield from legend(found)
     yield from dict.fromkeys(f"{each.metric}|{each.signature}" for each in found)
 
 
-def legend(first: str, seeds: int, systems: int) -> Iterator[str]:
-    """Yield lines that explain the numbers of the table."""
+def legend(found: Sequence[Result]) -> Iterator[str]:
+    """Yield lines that explain the numbers of the tables. Some tests may lack the output of some systems."""
+    systems = [list(dict.fromkeys(each.system for each in own)) for own in by_test(found)]
+    firsts, others = {first for first, *_ in systems}, sorted({len(own) - 1 for own in systems} - {0})
+    first, seeds = firsts.pop() if len(firsts) == 1 else "the first system of each table", len(found[0].scores)
+    has_holm = max(others, default=0) > 1
     resampled = f"{RESAMPLES} bootstrap resamples, seed {SEED}"
     if seeds > 1:
         yield f"mean ± standard deviation over {seeds} seeds; Δ: difference of the means from {first}"
@@ -330,9 +334,10 @@ def legend(first: str, seeds: int, systems: int) -> Iterator[str]:
             f"p: two-sided t-test of Δ, with its variance between test sentences ({resampled}); with one seed, the"
             " variance between training runs is unknown and not in p"
         )
-    if systems > 2:
-        yield f"Holm: p corrected for {systems - 1} systems that are compared with {first}, for each metric"
-    yield f"+ better, - worse than {first} with {'Holm' if systems > 2 else 'p'} < {LEVEL:g}"
+    if has_holm:
+        count = " or ".join(map(str, others))
+        yield f"Holm: p corrected for {count} systems that are compared with {first}, for each metric"
+    yield f"+ better, - worse than {first} with {'Holm' if has_holm else 'p'} < {LEVEL:g}"
 
 
 def _cells(result: Result, systems: int) -> list[str]:

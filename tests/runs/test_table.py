@@ -11,7 +11,7 @@ import sacrebleu
 
 from synmt.metrics.significance import holm
 from synmt.runs.file import Segments
-from synmt.runs.table import Measured, Output, Result, costs_of, found_words, report, results
+from synmt.runs.table import Measured, Output, Result, costs_of, found_words, legend, report, results
 from synmt.runs.tasks import Made
 from synmt.streams import BadInput
 from tests.conftest import Noted
@@ -234,6 +234,14 @@ def test_several_systems_have_a_corrected_p(done: Done) -> None:
     assert done.report("text")[1].split() == [
         "system", *["BLEU", "Δ", "p", "Holm"], *["chrF2", "Δ", "p", "Holm"], "CPU", "min", "MB",
     ]  # fmt: skip
+    assert "Holm: p corrected for 2 systems that are compared with base, for each metric" in done.report("text")
+    others = [replace(each, test="tatoeba") for each in found if each.system != "base"]
+    assert [line.partition(" (")[0] for line in legend([*found, *others])] == [
+        "mean ± standard deviation over 2 seeds; Δ: difference of the means from the first system of each table",
+        "p: two-sided t-test of Δ, with its variance between seeds and between test sentences",
+        "Holm: p corrected for 1 or 2 systems that are compared with the first system of each table, for each metric",
+        "+ better, - worse than the first system of each table with Holm < 0.05",
+    ]
 
 
 def test_links_contain_no_words_of_a_set(tmp_path: Path) -> None:
