@@ -4,7 +4,7 @@ never see the gold links.
 Aligners read lowercased words. Training pairs that share a sentence with a test are left out.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
@@ -17,11 +17,13 @@ from synmt.alignment.config import AlignConfig
 from synmt.data.records import sentences_in
 from synmt.model.files import read_config
 from synmt.options import Scope, config_of
+from synmt.runs.calls import pairs_of_words
 from synmt.runs.file import LEARNED, OF_ALIGNERS, Options, Pair, RunFile, check_together, keywords, used_of
 from synmt.runs.systems import add_parse, check_sizes, named
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
-from synmt.streams import BadInput, counted
+from synmt.streams import BadInput, counted, read_lines
+from synmt.text.links import Links, check_inside, detect_base, read_links
 
 
 @dataclass(frozen=True)
@@ -289,15 +291,31 @@ def _gold(test: Pair) -> Path:
 
 
 def check_test(test: Pair) -> int:
-    """Return the number of pairs of a test. Raises BadInput for files of different lengths."""
-    lengths = {each: sum(1 for _ in sentences_in(each)) for each in dict.fromkeys(test.files())}
+    """Return the number of pairs of a test. Raises BadInput for files of different lengths, and as `gold_of`."""
+    lengths = {each: sum(1 for _ in sentences_in(each)) for each in dict.fromkeys((test.source, test.target))}
+    if test.links:
+        lengths[test.links] = sum(1 for _ in read_lines([str(test.links)]))
     (first, pairs), *others = lengths.items()
     for path, length in others:
         if length != pairs:
             raise BadInput(f"{counted(pairs, 'line')}, {path}: {counted(length, 'line')}", str(first))
     if not pairs:
         raise BadInput("has no lines", str(first))
+    for _ in gold_of(test) if test.links else ():
+        pass
     return pairs
+
+
+def gold_of(test: Pair) -> Iterator[tuple[list[list[str]], Links]]:
+    """Yield the words of both sides of each pair of a test, and its gold links. Raises BadInput for bad links."""
+    lines = list(read_lines([str(_gold(test))]))
+    base = detect_base(line.text for line in lines)
+    files = list(dict.fromkeys(map(str, (test.source, test.target))))  # one file may hold both sides
+    for words, line in zip(pairs_of_words(files), lines, strict=True):
+        with line.naming():
+            links = read_links(line.text, base)
+            check_inside(links.possible, *map(len, words))
+        yield words, links
 
 
 def sets_of(run: RunFile) -> dict[str, Path]:

@@ -26,13 +26,13 @@ from synmt.metrics.metric import Metric
 from synmt.metrics.reading import LengthBuckets
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.parsers.config import CITES
-from synmt.runs.calls import pairs_of_words
-from synmt.runs.file import Pair, RunFile
+from synmt.runs.aligners import gold_of
+from synmt.runs.file import RunFile
 from synmt.runs.systems import trees_of
 from synmt.runs.table import Measured, Output, Result, by_test, chosen_on_dev, legend, title_of
 from synmt.runs.tasks import Made, Workplace
 from synmt.streams import read_lines
-from synmt.text.links import detect_base, read_links
+from synmt.text.links import read_links
 from synmt.trees.record import ParseRecord, RecordError, read_record
 
 BUCKETS = 5  # length buckets with about the same number of sentences each
@@ -299,7 +299,7 @@ def _sources(output: Output, run: RunFile) -> Iterator[ParseRecord]:
     """Yield the source sentences of a test, or for projections the sentences whose trees are scored."""
     assert output.pair
     if run.kind == "aligners":
-        yield from (ParseRecord(tokens=words) for words, _ in _pairs(output.pair))
+        yield from (ParseRecord(tokens=words) for (words, _), _ in gold_of(output.pair))
     else:
         yield from sentences_in(output.pair.source, "blank")
 
@@ -311,21 +311,16 @@ def _sides(output: Output, run: RunFile) -> tuple[list[dict[str, Any]], list[dic
     if run.kind != "aligners":
         references = [_shown(each) for each in sentences_in(output.reference, "blank")]
         return ([{"text": ""}] * len(references) if output.pair.source == output.pair.target else sources), references
-    texts = [line.text for line in read_lines([str(output.reference)])]
-    links = [read_links(text, base) for base in [detect_base(texts)] for text in texts]
-    words = [[[label(word, LONGEST_WORD) for word in side] for side in pair] for pair in _pairs(output.pair)]
+    gold = [
+        ([[label(word, LONGEST_WORD) for word in side] for side in pair], each) for pair, each in gold_of(output.pair)
+    ]
     return (
-        [{**shown, "words": source} for shown, (source, _) in zip(sources, words, strict=True)],
+        [{**shown, "words": source} for shown, ((source, _), _) in zip(sources, gold, strict=True)],
         [
             {"words": target, "links": sorted(each.sure), "possible": sorted(each.possible - each.sure)}
-            for each, (_, target) in zip(links, words, strict=True)
+            for (_, target), each in gold
         ],
     )
-
-
-def _pairs(pair: Pair) -> Iterator[list[list[str]]]:
-    """Yield the words of both sides of a test for aligners; one file may hold both sides."""
-    return pairs_of_words(list(dict.fromkeys(map(str, (pair.source, pair.target)))))
 
 
 def _outputs(output: Output, found: Found) -> list[Any]:

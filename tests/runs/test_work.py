@@ -1,6 +1,7 @@
 """How a run prepares its data, and how it resumes the fit of an aligner."""
 
 import os
+import re
 from itertools import product
 from pathlib import Path
 
@@ -165,6 +166,24 @@ def test_an_aligner_of_a_run_reuses_the_models_of_a_folder(tmp_path: Path, monke
     (task,) = [each for each in run.work.tasks.all if each.verb == "aligning"]
     task.work()
     assert called[0]["models"] == tmp_path / "saved"
+
+
+@pytest.mark.parametrize(
+    ("gold", "cause"),
+    [
+        ("1-1\nx-2\n", "gold:2: 'x-2' is not a link such as 3-4 or 3p4"),
+        ("0-0\n0-1\n", "gold:2: link 0-1 for 1 source and 1 target words"),
+        ("0-0\n", "pairs: 2 lines, {folder}/gold: 1 line"),
+    ],
+)
+def test_gold_links_are_read_before_an_aligner_is_fitted(gold: str, cause: str, tmp_path: Path) -> None:
+    (tmp_path / "pairs").write_text("das Haus\tthe house\nja\tyes\n")
+    (tmp_path / "run.toml").write_text("[tests]\nt = ['pairs', 'gold']\n[aligners]\nhmm = {}\n")
+    (tmp_path / "gold").write_text('{"links": [[0, 0], [1, 1]]}\n{"links": [[0, 0]]}\n')
+    assert Run.open(tmp_path / "run.toml", tmp_path / "out").work.lengths == {"t": 2}
+    (tmp_path / "gold").write_text(gold)
+    with pytest.raises(BadInput, match=f"^{re.escape(f'{tmp_path}/{cause.format(folder=tmp_path)}')}$"):
+        Run.open(tmp_path / "run.toml", tmp_path / "out")
 
 
 @pytest.mark.parametrize("method", ["hmms", "naive-att"])
