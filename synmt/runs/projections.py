@@ -7,10 +7,11 @@ from functools import partial
 from pathlib import Path
 
 from synmt.alignment import DEFAULT
+from synmt.data.records import sentences_in
 from synmt.runs.aligners import Row, check_test, fit_in, rows_of, sets_of
 from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile
 from synmt.runs.systems import add_cut, add_parse, check_sizes, form_of
-from synmt.runs.table import Chosen, Output
+from synmt.runs.table import Chosen, Output, check_reference
 from synmt.runs.tasks import TaskList, Workplace
 from synmt.streams import BadInput
 
@@ -41,6 +42,11 @@ class Projections:
         lengths = {name: check_test(test) for name, test in run.tests.items()}
         if not any(map(_has_source, run.tests.values())):
             raise BadInput("no test has a source")
+        for test in run.tests.values():
+            check_reference(run.of_outputs, test.target)
+        for path in dict.fromkeys(pair.source for pair in (run.train, *run.tests.values()) if pair):
+            if form_of(path) != "text" and not any(each.heads or each.tree for each in sentences_in(path)):
+                raise BadInput("no sentence has heads or a tree", str(path))
         return cls(place, run, jobs, aligner, lengths)
 
     def __post_init__(self) -> None:

@@ -201,6 +201,12 @@ def read_set(path: Path, sentences: int) -> tuple[list[int], list[list[str]]]:
     return list(numbers), words
 
 
+def check_reference(names: Sequence[str], reference: Path) -> None:
+    """Raise BadInput for references that these metrics cannot score, by scoring them as outputs."""
+    files = Files((str(reference),), (str(reference),))
+    sentence_statistics(open_input(names, files, MetricConfig()))
+
+
 def read_scores(segments: Segments, outputs: Sequence[Output]) -> dict[Output, Statistics]:
     """Return the scores that another program gave each sentence of each output of a test, [n, 2].
 

@@ -186,6 +186,22 @@ def test_gold_links_are_read_before_an_aligner_is_fitted(gold: str, cause: str, 
         Run.open(tmp_path / "run.toml", tmp_path / "out")
 
 
+def test_trees_are_checked_before_an_aligner_is_fitted(tmp_path: Path) -> None:
+    def opened(source: str, target: str) -> None:
+        for name, record in (("source", source), ("target", target)):
+            (tmp_path / name).write_text(f'{{"tokens": ["ja"]{record}}}\n')
+        (tmp_path / "run.toml").write_text("[tests]\nt = ['source', 'target']\n[projections]\nvotes = {}\n")
+        Run.open(tmp_path / "run.toml", tmp_path / "out")
+
+    tree = ', "upos": ["INTJ"], "heads": [0], "deprels": ["root"]'
+    opened(tree, tree)
+    opened(', "tree": "(NP (UH ja ) )"', tree)
+    with pytest.raises(BadInput, match="target:1: record without heads and deprels"):
+        opened(tree, ', "upos": ["INTJ"]')
+    with pytest.raises(BadInput, match="source: no sentence has heads or a tree"):
+        opened("", tree)
+
+
 @pytest.mark.parametrize("method", ["hmms", "naive-att"])
 def test_a_fit_that_has_finished_its_parts_is_resumed(
     method: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
