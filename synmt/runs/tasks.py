@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -369,13 +369,16 @@ class Workplace:
 def do_all(place: Workplace, tasks: Sequence[Task], jobs: int) -> None:
     """Do the tasks that are not done, up to `jobs` at a time; each parse uses that many processes itself.
 
-    Before parsing, and again before all other tasks, existing output is compared with its inputs. Raises BadInput, and
-    Interrupted once the running processes have saved their work.
+    Before any work, and again before and after parsing, existing output is compared with its inputs. Raises BadInput,
+    and Interrupted once the running processes have saved their work.
     """
-    for parsing, group in groupby(tasks, key=lambda task: task.verb == "parsing"):
+
+    def todo(tasks: Iterable[Task]) -> list[Task]:
         known: dict[Path, bool] = {}
-        todo = [task for task in group if not place.is_done(task, known)]
-        do(place, todo, 1 if parsing else jobs)
+        return [task for task in tasks if not place.is_done(task, known)]
+
+    for parsing, group in groupby(todo(tasks), key=lambda task: task.verb == "parsing"):
+        do(place, todo(group), 1 if parsing else jobs)
 
 
 def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:

@@ -319,6 +319,28 @@ def test_a_resumed_run_keeps_its_order(tmp_path: Path) -> None:
         assert order(stop) == uninterrupted
 
 
+def test_output_of_other_inputs_is_refused_before_any_work(tmp_path: Path) -> None:
+    """Aligners that read trees are fitted with one size of the data before the next one is parsed."""
+    begun = list[str]()
+
+    def work(path: Path) -> tasks.Cost:
+        begun.append(path.name)
+        path.touch()
+        return tasks.Cost()
+
+    place = tasks.Workplace(tmp_path)
+    for rounds, names in ((5, "b"), (4, "ab")):
+        plan = tasks.TaskList(place)
+        for name in names:
+            for verb, path, inputs in (("parsing", f"{name}.trees", {}), ("aligning", name, {"rounds": rounds})):
+                plan.add((verb, name), tmp_path / path, inputs, partial(work, tmp_path / path))
+        if names == "b":
+            tasks.do_all(place, plan.all, 1)
+    with pytest.raises(BadInput, match="/b: was made with rounds 5, not 4"):
+        tasks.do_all(place, plan.all, 1)
+    assert begun == ["b.trees", "b"]
+
+
 @pytest.mark.parametrize("folder", ["sizes"], indirect=True)
 def test_a_run_reports_its_progress(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     list(opened(folder).table())
