@@ -61,7 +61,8 @@ def values_of(record: ParseRecord, word: int, key: str) -> list[str]:
 class Condition:
     """A condition on a node. values: patterns in lower case, one of which must match; () for any known value.
 
-    negated: there must be a value, and none that matches a pattern; without patterns, there must be no known value.
+    negated: there must be a known value, and none that matches a pattern; without patterns, there must be no known
+    value.
     """
 
     key: str
@@ -70,9 +71,12 @@ class Condition:
 
     def holds(self, record: ParseRecord, word: int) -> bool:
         found = values_of(record, word, self.key)
+        known = [each for each in found if each != UNKNOWN]
         if not self.values:
-            return any(each != UNKNOWN for each in found) != self.negated
-        return bool(found) and any(_fits(each, self.values) for each in found) != self.negated
+            return bool(known) != self.negated
+        if self.negated:
+            return bool(known) and not any(_fits(each, self.values) for each in known)
+        return any(_fits(each, self.values) for each in found)
 
 
 def _fits(value: str, patterns: Sequence[str]) -> bool:

@@ -132,6 +132,12 @@ def test_columns_that_a_pattern_needs_must_exist() -> None:
             occurrences(record, Query(pattern=pattern))
 
 
+@pytest.mark.parametrize("condition", ["lemma<>be", 'feature<>"Tense=Past"', "lemma", "lemma=dog"])
+def test_an_unknown_value_is_no_other_value(condition: str) -> None:
+    record = ParseRecord(tokens=["is", "dog"], lemmas=["_", "dog"], feats=["_", "Number=Sing"], heads=[2, 0])
+    assert occurrences(record, Query(pattern=f"A [{condition}]")) == [(2,)]
+
+
 SENTENCES = """\
 1\tdogs\t_\tNOUN\t_\tNumber=Plur\t2\tnsubj\t_\t_
 2\tbarks\tbark\tVERB\t_\tNumber=Sing\t0\troot\t_\t_
