@@ -19,7 +19,7 @@ from synmt.model.files import read_config
 from synmt.options import Scope, config_of
 from synmt.runs.calls import pairs_of_words
 from synmt.runs.file import LEARNED, OF_ALIGNERS, Options, Pair, RunFile, check_together, keywords, used_of
-from synmt.runs.systems import add_parse, check_sizes, named
+from synmt.runs.systems import add_parse, check_sizes, form_of, named
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
 from synmt.streams import BadInput, counted, read_lines
@@ -67,6 +67,9 @@ class Aligners:
     @classmethod
     def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Aligners":
         """Check everything that can be checked, and list the tasks. Raises BadInput."""
+        for path in (run.train.source, run.train.target) if run.train else ():
+            if (form := form_of(path)) != "text":
+                raise BadInput(f"has {form}, but aligners learn from raw text", str(path))
         check_sizes(run)
         lengths = {name: check_test(test) for name, test in run.tests.items()}
         return cls(place, run, jobs, rows_of(run), lengths)

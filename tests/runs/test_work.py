@@ -186,6 +186,16 @@ def test_gold_links_are_read_before_an_aligner_is_fitted(gold: str, cause: str, 
         Run.open(tmp_path / "run.toml", tmp_path / "out")
 
 
+@pytest.mark.parametrize(("form", "line"), [("records", '{"tokens": ["ja"]}'), ("conllu", "1\tja" + "\t_" * 8)])
+def test_aligners_learn_from_raw_text(form: str, line: str, tmp_path: Path) -> None:
+    for name, text in (("pairs", "ja\tyes"), ("gold", "0-0"), ("train", line)):
+        (tmp_path / name).write_text(f"{text}\n")
+    files = "[data]\ntrain = ['pairs', 'train']\n[tests]\nt = ['pairs', 'gold']\n"
+    (tmp_path / "run.toml").write_text(f"{files}[aligners]\nhmm = {{}}\n")
+    with pytest.raises(BadInput, match=f"train: has {form}, but aligners learn from raw text"):
+        Run.open(tmp_path / "run.toml", tmp_path / "out")
+
+
 def test_trees_are_checked_before_an_aligner_is_fitted(tmp_path: Path) -> None:
     def opened(source: str, target: str) -> None:
         for name, record in (("source", source), ("target", target)):
