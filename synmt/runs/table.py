@@ -15,9 +15,10 @@ from synmt.metrics.reading import Files, open_input
 from synmt.metrics.report import Fields, Part, Table, in_form, latex_text, printable, tabular
 from synmt.metrics.segments import Ratio, mean, read_columns
 from synmt.metrics.significance import RESAMPLES, ROUNDING, SEED, Trained, holm, p_value, sentence_statistics, trained
+from synmt.model.files import naming
 from synmt.runs.file import Options, Pair, Segments
 from synmt.runs.tasks import Made
-from synmt.streams import BadInput, counted, note, read_lines
+from synmt.streams import BadInput, counted, note, read_lines, read_parallel
 
 Chosen = Mapping[tuple[int | None, str], Options]  # for each size and system, the option chosen on dev
 LEVEL = SignificanceConfig().level
@@ -148,7 +149,7 @@ class Measured:
         losses: dict[str, list[float]] = {}
         others = [mean(each.higher_is_better, name) for name, each in segments.items()]
         scores = [read_scores(each, outputs) for each in segments.values()]
-        costs = {each: read_costs(each.costs) for each in outputs if each.costs}
+        costs = {each: read_costs(each.costs, each.reference) for each in outputs if each.costs}
         everywhere = np.all([own[:, 1:] > 0 for own in costs.values()], axis=0)  # sentences that all models can score
         for each in outputs:
             files = Files((str(each.path),), (str(each.reference),))
@@ -181,7 +182,8 @@ DEV_LOSS = Score("dev loss", 0.0, "lowest in training, nats per subword; p: vari
 
 def lowest_loss(model: Path) -> float:
     """Return the lowest loss on dev in the log of a model. Raises BadInput."""
-    return min(read_curves(model).points["valid_loss"][1])
+    with naming(model / "log.tsv"):
+        return min(read_curves(model).points["valid_loss"][1])
 
 
 def read_set(path: Path, sentences: int) -> tuple[list[int], list[list[str]]]:
@@ -233,9 +235,14 @@ def read_scores(segments: Segments, outputs: Sequence[Output]) -> dict[Output, S
     return scores
 
 
-def read_costs(path: Path) -> Statistics:
-    """Return the log-probability of each reference and its number of words, [n, 2]."""
-    return np.array([[float(each) for each in line.text.split("\t")] for line in read_lines([str(path)])])
+def read_costs(path: Path, reference: Path) -> Statistics:
+    """Return the log-probability of each reference and its number of words, [n, 2]. Raises BadInput."""
+    rows = []
+    for line, _ in read_parallel([str(path), str(reference)]):
+        with line.naming():
+            log_probability, words = map(float, line.text.split("\t"))
+        rows.append((log_probability, words))
+    return np.array(rows)
 
 
 def found_words(path: Path, numbers: Sequence[int], words: Sequence[Sequence[str]]) -> Statistics:

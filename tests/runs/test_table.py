@@ -120,6 +120,10 @@ def test_losses_on_dev_are_compared_over_seeds(done: Done) -> None:
     assert {each.metric for each in results(measured, {"part": done.folder / "part"}) if each.part} == {"BLEU"}
     *_, alone = results(Measured.of([each for each in outputs if each.seed == 1], ["bleu"], with_losses=True))
     assert (alone.metric, alone.difference, alone.p, alone.verdict) == ("dev loss", -1, None, "")
+    for log, cause in ("update\tloss\n1\t2\n", "the field 'valid_loss' is missing"), ("", "the log has no numbers"):
+        (done.folder / "new.2.model" / "log.tsv").write_text(log)
+        with pytest.raises(BadInput, match=rf"new.2.model/log.tsv: {cause}$"):
+            Measured.of(outputs, ["bleu"], with_losses=True)
 
 
 def test_costs_are_compared_on_sentences_that_all_models_can_score(done: Done) -> None:
@@ -130,6 +134,14 @@ def test_costs_are_compared_on_sentences_that_all_models_can_score(done: Done) -
     outputs = [replace(each, costs=done.folder / f"{each.system}.costs") for each in done.outputs()]
     found = [each.scores for each in results(Measured.of(outputs, ["bleu"])) if each.metric == "nats"]
     assert found == [[2.0, 2.0], [2.0, 2.0]]
+    for text, cause in (
+        ("-2\t1\n" * 59, r"new.costs: 59 lines, \S+: 60 lines"),
+        ("-2 1\n" * 60, "new.costs:1: could not convert"),
+        ("-2\n" * 60, "new.costs:1: not enough values"),
+    ):
+        (done.folder / "new.costs").write_text(text)
+        with pytest.raises(BadInput, match=cause):
+            Measured.of(outputs, ["bleu"])
 
 
 def test_with_one_seed_the_table_warns_about_p(done: Done) -> None:
