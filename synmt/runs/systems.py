@@ -122,6 +122,8 @@ def _system_of(name: str, own: Options, shared: Options, run: RunFile) -> tuple[
     own = {**_meaning(name, own, shared), **own}
     together = {**shared, **own}
     start = read_folder_config(Path(together["init"]), ModelConfig)[0] if "init" in together else None
+    if start:
+        _check_name(name, start)
     of_run = {"dev-tsv": run.dev.source, "out": "."}
     scope = scope_of({**together, **of_run}, start)
     options, unused = used_of("train", own, shared, scope, of_run)
@@ -156,6 +158,14 @@ def _meaning(name: str, own: Options, shared: Options) -> Options:
             raise ValueError("no system has this name; give its model, source-syntax or target-syntax")
         return {"model" if name in systems() else side: name}
     return {side: name} if side and "model" not in own and side not in own else {}
+
+
+def _check_name(name: str, start: ModelConfig) -> None:
+    """Raise ValueError if the name of a system means other ideas than those of the model with which it starts."""
+    ideas = set(name.split("+"))
+    for known, found in (SOURCE_IDEAS, start.source.ideas), (TARGET_IDEAS, start.target.ideas):
+        if ideas <= known.keys() and ideas != found.keys():
+            raise ValueError(f"the model of init has {'+'.join(found)}; choose another name for the system")
 
 
 def check_data(run: RunFile, plan: Plan) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -22,6 +22,7 @@ from synmt.runs.systems import MODEL, Plan, plan
 from synmt.runs.tasks import Workplace
 from synmt.streams import BadInput
 from tests.api.test_face import some_value
+from tests.inspection.models import write_model
 from tests.test_recipes import blocks_of
 
 RUN = """
@@ -144,6 +145,16 @@ def test_the_name_of_a_system_chooses_its_ideas_unless_its_own_options_do(tmp_pa
                     assert options.get(named) == (of["systems"].get(named) if replaced else name), (name, option, place)
                     found[option] += 1
     assert min(found.values()) > 9
+
+
+@pytest.mark.parametrize(
+    ("name", "has"), [("mask", ""), ("other", ""), ("sequence", "mask"), ("tags", "sequence"), ("pascal", "mask")]
+)
+def test_a_system_is_not_named_after_other_ideas_than_those_of_init(name: str, has: str, tmp_path: Path) -> None:
+    write_model(tmp_path / "start", "mask")
+    text = re.sub(r"(?ms)^\[systems\].*", f"[systems]\n'{name}' = {{ init = '{tmp_path / 'start'}' }}\n", RUN)
+    with pytest.raises(BadInput, match=f"system {name}: the model of init has {has};") if has else nullcontext():
+        planned_of(text, tmp_path)
 
 
 def test_files_in_options_are_taken(tmp_path: Path) -> None:
