@@ -43,7 +43,7 @@ Examples:
     "--data", type=click.Path(path_type=Path), help="Folder of the data files.  [default: the folder of FILE]"
 )
 @click.option("--out", type=Writes(path_type=Path), help="Folder for all output.  [default: FILE without its suffix]")
-@click.option(
+@in_section("Options", unless="--list")(
     "--jobs", type=click.IntRange(1, MOST_JOBS), default=1, metavar="N",
     help="Do N tasks at a time, and parse with N processes.",
 )  # fmt: skip

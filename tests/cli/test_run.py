@@ -440,6 +440,12 @@ def test_everything_is_refused_before_all_work(run: Path, old: str, new: str, ca
     assert not (run.parent / "systems").exists()
 
 
+@pytest.mark.parametrize("option", ["--jobs", "--task", "--against", "--format", "--report"])
+def test_a_list_of_tasks_has_no_other_options(option: str, run: Path) -> None:
+    value = {"--format": "tsv", "--against": "mask"}.get(option, "1")
+    assert is_wrong_usage(synmt("run", run, "--list", option, value), f"{option} has no effect with --list")
+
+
 def test_translate_options_either_keep_text_output_or_belong_to_the_run() -> None:
     """Whoever adds an option must decide which."""
     asked = {
