@@ -8,7 +8,7 @@ import click
 from synmt.cli.paths import Reads
 from synmt.cli.sections import in_section, options_of
 from synmt.metrics import METRICS
-from synmt.metrics.config import CATEGORIES, MetricConfig, scope_of, unknown
+from synmt.metrics.config import CATEGORIES, FORMS, MetricConfig, scope_of, unknown
 from synmt.metrics.testsets import reference_files
 from synmt.options import Scope, option_names
 
@@ -64,5 +64,5 @@ def references(required: bool) -> Callable[..., Any]:
 def output_format(text: str, unless: tuple[str, ...] = ()) -> Callable[..., Any]:
     """Make the option for the format of scores; text: its help; unless: as in `setting`."""
     return in_section("Options", unless=unless)(
-        "--format", "form", type=click.Choice(["text", "tsv", "json", "latex"]), default="text", help=f"{text}."
+        "--format", "form", type=click.Choice(FORMS), default="text", help=f"{text}."
     )

@@ -1,6 +1,5 @@
 """`synmt run`"""
 
-import os
 from pathlib import Path
 
 import click
@@ -10,7 +9,6 @@ from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, in_section
 from synmt.options import MOST_JOBS
 from synmt.streams import WrongUsage, write_lines
-from synmt.streams.paths import check_apart
 
 EPILOG = """
 \b
@@ -86,23 +84,9 @@ def command(
     if folder == file:
         raise WrongUsage(f"{file} has no suffix to remove: name the output folder with --out")
     run = Run.open(file, folder, data, jobs, against)
-    outputs = [("--out", str(folder)), *([("--report", str(page)), ("--report", f"{page}.new")] if page else [])]
-    check_apart(outputs, [str(file), *map(str, run.files())])
-    if page:
-        check_report(page, folder)
     if is_list:
         write_lines(run.listed())
     elif task:
         run.do(task)
     else:
         write_lines(run.table(form, page))
-
-
-def check_report(page: Path, folder: Path) -> None:
-    """Raise WrongUsage for a page that cannot be written, or that would be among the files of the run."""
-    if page.resolve().is_relative_to(folder.resolve()):
-        raise WrongUsage(f"--report {page} is inside {folder}, the folder of the run")
-    if not page.parent.is_dir() or not os.access(page.parent, os.W_OK):
-        raise WrongUsage(f"--report {page}: cannot write to the folder {page.parent}")
-    if page.exists() and not page.is_file():
-        raise WrongUsage(f"--report {page} is not a file")

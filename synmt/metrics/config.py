@@ -12,6 +12,7 @@ Maker = TypeVar("Maker", bound=Callable[..., Any])  # a function or class that m
 # Kinds of items that metrics compare. Their types are str, Tree | None, ParseRecord and Links; for the last two kinds,
 # a Prediction or Scored is compared with Links.
 Compared = Literal["translations", "trees", "records", "links", "predictions", "scored links"]
+FORMS = "text", "tsv", "json", "latex"  # of a table of scores
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
 """A run, from its file to its table, as a whole or task by task."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Self, TypeAlias
 
+from synmt.metrics.config import FORMS
 from synmt.model.files import write_aside
 from synmt.runs.aligners import Aligners
 from synmt.runs.file import LOSS, RunFile, read_run, safe_path, with_options
@@ -13,7 +15,8 @@ from synmt.runs.projections import Projections
 from synmt.runs.systems import Systems
 from synmt.runs.table import Measured, Output, Result, by_test, costs_of, read_scores, read_set, report, results
 from synmt.runs.tasks import Progress, Workplace, do, do_all
-from synmt.streams import BadInput, counted, shown
+from synmt.streams import BadInput, WrongUsage, counted, shown
+from synmt.streams.paths import check_apart
 
 Work: TypeAlias = Systems | Aligners | Projections
 KINDS: Mapping[str, Callable[[Workplace, RunFile, int], Work]] = {
@@ -42,7 +45,8 @@ class Run:
         jobs: int = 1,
         against: str | None = None,
     ) -> Self:
-        """Read a run file, and check everything that can be checked before any work. Raises BadInput.
+        """Read a run file, and check everything that can be checked before any work. Raises BadInput, and WrongUsage
+        for a folder that is, contains or is inside an input.
 
         folder: of all output; data: folder of the data files, by default the folder of the run file; jobs: number of
         parallel tasks, and of parsing processes; against: the system at the top of the table, without systems above it
@@ -56,6 +60,7 @@ class Run:
             raise BadInput(str(error), str(file)) from None
         if against not in (None, *run.systems):
             raise BadInput(f"has no system {against!r}, only {', '.join(run.systems)}", str(file))
+        check_apart([("--out", str(folder))], [str(file), *map(str, run.files())])
         work = KINDS[run.kind](place, run, jobs)
         if run.options.get("parse") and not any(each.verb == "parsing" for each in work.tasks.all):
             raise BadInput("parse has no effect: this run parses no text", str(file))
@@ -102,12 +107,18 @@ class Run:
             if not place.is_done(task, known):
                 do(place, [task])
 
-    def table(self, form: str = "text", page: Path | None = None) -> Iterator[str]:
+    def table(self, form: str = "text", page: str | Path | None = None) -> Iterator[str]:
         """Do all tasks that remain, and return the lines of the table. Raises BadInput.
 
-        page: a file for the report.
+        form: text, tsv, json or latex; page: a file for the report. Raises WrongUsage for another form, and for a page
+        that cannot be written, or that is an input or among the files of the run.
         """
         place = self.work.place
+        if form not in FORMS:
+            raise WrongUsage(f"form cannot be {form!r}; it is one of {', '.join(FORMS)}")
+        if page:
+            page = Path(page)
+            self._check_page(page)
         with place.opened():
             do_all(place, self.work.tasks.all, self.jobs)
             outputs = self._shown()
@@ -130,6 +141,17 @@ class Run:
                 known = Found(self.given, place, measured, found, made, written)
                 write_aside(page, page_of(known, self.file).encode())
         return report(found, costs_of(made), form)
+
+    def _check_page(self, page: Path) -> None:
+        outputs = [("--report", str(page)), ("--report", f"{page}.new")]
+        check_apart(outputs, [str(self.file), *map(str, self.files())])
+        folder = self.work.place.folder
+        if page.resolve().is_relative_to(folder.resolve()):
+            raise WrongUsage(f"--report {page} is inside {folder}, the folder of the run")
+        if not page.parent.is_dir() or not os.access(page.parent, os.W_OK):
+            raise WrongUsage(f"--report {page}: cannot write to the folder {page.parent}")
+        if page.exists() and not page.is_file():
+            raise WrongUsage(f"--report {page} is not a file")
 
     def _shown(self) -> list[Output]:
         """Return the outputs of the systems in the table."""

@@ -24,7 +24,7 @@ from synmt.runs.systems import (
     trees_of,
 )
 from synmt.runs.tasks import Cost, Workplace, do_all
-from synmt.streams import BadInput
+from synmt.streams import BadInput, WrongUsage
 
 
 def cuts(tmp_path: Path, source: Path, target: Path, size: int, options: Options = {}) -> list[Path]:  # noqa: B006
@@ -184,6 +184,26 @@ def test_gold_links_are_read_before_an_aligner_is_fitted(gold: str, cause: str, 
     (tmp_path / "gold").write_text(gold)
     with pytest.raises(BadInput, match=f"^{re.escape(f'{tmp_path}/{cause.format(folder=tmp_path)}')}$"):
         Run.open(tmp_path / "run.toml", tmp_path / "out")
+
+
+def test_the_python_function_refuses_what_the_command_refuses(tmp_path: Path) -> None:
+    for name, text in (("pairs", "ja\tyes"), ("gold", "0-0")):
+        (tmp_path / name).write_text(f"{text}\n")
+    (tmp_path / "run.toml").write_text("[tests]\nt = ['pairs', 'gold']\n[aligners]\nhmm = {}\n")
+    with pytest.raises(WrongUsage, match=r"--out .* would write over the input"):
+        Run.open(tmp_path / "run.toml", tmp_path)
+    run = Run.open(tmp_path / "run.toml", tmp_path / "out")
+    for page, cause in (
+        ("gold", "would write over the input"),
+        ("out/page", "is inside"),
+        ("no/page", "cannot write to"),
+    ):
+        with pytest.raises(WrongUsage, match=cause):
+            run.table(page=str(tmp_path / page))
+    with pytest.raises(WrongUsage, match="form cannot be 'xml'; it is one of text, tsv, json, latex"):
+        run.table("xml")
+    assert not (tmp_path / "out").exists() and (tmp_path / "gold").read_text() == "0-0\n"
+    assert list(run.table(page=str(tmp_path / "page"))) and (tmp_path / "page").exists()
 
 
 @pytest.mark.parametrize(("form", "line"), [("records", '{"tokens": ["ja"]}'), ("conllu", "1\tja" + "\t_" * 8)])
