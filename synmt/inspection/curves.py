@@ -127,29 +127,30 @@ def draw_curves(figure: "Figure", runs: Sequence[Curves]) -> None:
     lines, and their mean as a thick one."""
     groups = by_seed(runs)
     lines = [mean_of(group) if len(group) > 1 else group[0] for group in groups]
-    names = _names(lines)
+    seeds = (f", mean of {len(group)} seeds" if len(group) > 1 else "" for group in groups)
+    labels = [label(name, longest=60) + end for name, end in zip(_names(lines), seeds, strict=True)]
     shown = panels(runs)
     figure.set_size_inches(4 * len(shown) + 0.5, 3)
     axes = figure.subplots(1, len(shown), squeeze=False, gridspec_kw={"wspace": 0.25})[0]
     for panel, (column, (title, unit)) in zip(axes, shown.items(), strict=True):
-        for number, (group, line, name) in enumerate(zip(groups, lines, names, strict=True)):
+        drawn = []
+        for number, (group, line) in enumerate(zip(groups, lines, strict=True)):
             look = {"color": COLORS[number % len(COLORS)], "linestyle": STYLES[number % len(STYLES)]}
-            seeds = group if len(group) > 1 else []
-            for run in seeds:
+            for run in group if len(group) > 1 else ():
                 panel.plot(*run.points.get(column, ([], [])), **look, linewidth=0.6, alpha=0.45)
             updates, values = line.points.get(column, ([], []))
             marker = "o" if len(values) <= 30 else None
-            full = f"{label(name, longest=60)}{f', mean of {len(seeds)} seeds' if seeds else ''}"
-            panel.plot(updates, values, **look, marker=marker, markersize=3, label=full)
+            drawn += panel.plot(updates, values, **look, marker=marker, markersize=3)
         panel.set_title(title, fontsize=9)
         panel.set_xlabel("update", fontsize=8)
         panel.set_ylabel(unit, fontsize=8)
         panel.tick_params(labelsize=8)
         panel.grid(color="#dddddd", linewidth=0.5)
-    axes[0].legend(fontsize=8)
+        if panel is axes[0]:
+            panel.legend(drawn, labels, fontsize=8)  # by itself, a legend leaves out names like _base
 
 
 def _names(lines: Sequence[Curves]) -> list[str]:
     """Return the names of the folders, with their paths if two are the same."""
-    names = [PurePath(line.name).name for line in lines]
+    names = [PurePath(line.name).name or line.name for line in lines]
     return names if len(set(names)) == len(lines) else [line.name for line in lines]

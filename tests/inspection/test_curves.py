@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -41,13 +42,14 @@ def test_json_lines_have_one_object_per_update(tmp_path: Path) -> None:
 
 
 def test_a_picture_has_a_panel_for_each_column_and_names_the_runs(tmp_path: Path) -> None:
-    runs = [read_curves(write_log(tmp_path / name)) for name in ("one", "<two>", "three.1", "three.2")]
+    runs = [read_curves(write_log(tmp_path / name)) for name in ("_one", "<two>", "three.1", "three.2")]
+    runs.append(replace(runs[0], name="."))
     svg = picture(lambda figure: draw_curves(figure, runs), "svg")
     shown = [node.text for node in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
     titles = ["training loss", "validation loss", "validation BLEU"]
     assert [text for text in shown if text in titles] == titles
     assert (shown.count("update"), shown.count("nats per token"), shown.count("BLEU")) == (3, 2, 1)
-    assert shown.count("one") == shown.count("<two>") == shown.count("three, mean of 2 seeds") == 1
+    assert shown.count("_one") == shown.count(".") == shown.count("<two>") == shown.count("three, mean of 2 seeds") == 1
 
 
 def test_the_mean_is_shown_where_all_seeds_have_values() -> None:
