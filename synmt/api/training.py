@@ -1,6 +1,7 @@
 """Training: the function behind `synmt train`."""
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +37,15 @@ def train(
     """Train a translation model on sentence pairs, and return its folder, `out`.
 
     pairs, dev: for training and validation: (source file, target file), one file of `source TAB target` lines, or
-    (source, target) pairs. resume: continue the run in `out`; prepared: the folder for prepared pairs, None for the
-    user's cache; jobs: processes that prepare them. settings: the options of `synmt train`. Progress goes to stderr.
+    (source, target) pairs. resume: continue the run in `out`; on_error: fail, or blank: a bad pair is left out and
+    counted in a warning; prepared: the folder for prepared pairs, None for the user's cache; jobs: processes that
+    prepare them. settings: the options of `synmt train`. Progress goes to stderr.
 
     Raises BadInput, TypeError and ValueError, also for a setting that has no effect.
     """
     check_keywords(settings, known())
     given = {name: value for name, value in settings.items() if value is not None}
-    data, validation = files_of(pairs), None if dev is None else files_of(dev)
+    data, validation = files_of(pairs, "pairs"), None if dev is None else files_of(dev, "dev")
     files = [file for each in (data, validation) if each for file in each.options().values()]
     files += [given[name] for name in ("init", "codes") if name in given]
     check_apart([("--out", str(out))], files)
@@ -66,8 +68,8 @@ def train(
     return Path(out)
 
 
-def files_of(pairs: Pairs) -> PairFiles:
-    """Return the files that the pairs are read from."""
+def files_of(pairs: Pairs, name: str) -> PairFiles:
+    """Return the files that the pairs are read from. name: of pairs without a file, in messages."""
     if isinstance(pairs, PairFiles):
         return pairs
     if isinstance(pairs, str | Path):
@@ -75,4 +77,4 @@ def files_of(pairs: Pairs) -> PairFiles:
     if isinstance(pairs, tuple) and len(pairs) == 2 and all(isinstance(each, str | Path) for each in pairs):
         source, target = map(str, pairs)
         return PairFiles(source, target)
-    return PairFiles("pairs", given=lambda: lines_of_pairs(pairs, "pairs"))  # type: ignore[arg-type]
+    return PairFiles(name, given=partial(lines_of_pairs, pairs, name))  # type: ignore[arg-type]

@@ -37,16 +37,17 @@ from synmt.training.validation import Validation
 class PairFiles:
     """Sentence pairs in two files, or in one file with two columns (then `target` is None); `-` is standard input.
 
-    given: returns the lines with two columns, if they do not come from a file; `source` is then their name.
+    given: yields the lines with two columns, as `lines_of_pairs` does for `on_error`, if they do not come from a file;
+    `source` is then their name.
     """
 
     source: str
     target: str | None = None
-    given: Callable[[], Iterator[Line]] | None = None
+    given: Callable[[OnError], Iterator[Line]] | None = None
 
     def read(self, bad: BadLines) -> Iterator[tuple[Line, ...]]:
         if self.given:
-            return columns_of_pairs(self.given(), bad)
+            return columns_of_pairs(self.given(bad.on_error), bad)
         if self.target is None:
             return columns_of_pairs(read_lines([self.source], bad.on_error), bad)
         return read_parallel([self.source, self.target], bad.on_error)

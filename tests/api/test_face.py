@@ -150,6 +150,17 @@ def test_messages_name_keywords(tmp_path: Path) -> None:
         next(found)
 
 
+def test_a_bad_pair_stops_training_or_is_left_out(tmp_path: Path) -> None:
+    """A message says whether it is a pair for training or for validation."""
+    pairs, bad = [("a b", "c d")] * 9, ("a\nb", "c")
+    for place, each in {"pairs": {"pairs": [*pairs, bad]}, "dev": {"pairs": pairs, "dev": [*pairs, bad]}}.items():
+        train = partial(synmt.train, **each, out=tmp_path / place, merges=9, updates=1)  # type: ignore[arg-type]
+        with pytest.raises(synmt.BadInput, match=f"^{place}:10: an end of line in a sentence$"):
+            train()
+        with pytest.warns(Note, match="^1 bad line left empty$"):
+            train(on_error="blank")
+
+
 def test_output_is_not_written_over_input(tmp_path: Path) -> None:
     for name in ("a.en", "a.de", "pairs.tsv", "links"):
         (tmp_path / name).write_text("x\n")
