@@ -134,16 +134,18 @@ class Model:
 
         side: the encoder, or the decoder on its translation; layer, head: from 1; head: None for all.
         The parameters are read from the folder again, because the picture needs fp32 on the CPU. Raises BadInput, also
-        for a layer or head that the model lacks, and ValueError for several models.
+        for a layer or head that the model lacks, and ValueError, also for several models.
         """
         from synmt.inspection.matrix import draw_matrices, picture
         from synmt.inspection.sentence import head_matrices, read_sentence, read_translation
 
         folder = self._only("a picture needs")
         look = config_of_all(PictureConfig, settings)
-        read = read_sentence if side == "source" else read_translation
+        readers = {"source": read_sentence, "target": read_translation}
+        if side not in readers:
+            raise ValueError(f"side cannot be {side!r}")
         (line,) = lines_of([sentence], "sentence", "fail")
-        shown = head_matrices(read(folder, line), "weights", layer, head)
+        shown = head_matrices(readers[side](folder, line), "weights", layer, head)
         return Picture(lambda form: picture(lambda figure: draw_matrices(figure, *shown), form, look))
 
     def _only(self, what: str) -> ModelFolder[ModelConfig]:

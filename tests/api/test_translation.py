@@ -140,6 +140,7 @@ def test_an_error_of_the_callers_generator_is_raised_unchanged(folder: Path) -> 
         (lambda model: model.translate(["a"], beam=3, sample=True), ValueError, "beam has no effect with sample"),
         (lambda model: model.log_probabilities([("a", "b")], beam=3), ValueError, "beam has no effect with score"),
         (lambda model: model.translate(["a"], task="parse"), synmt.BadInput, "was not trained to parse"),
+        (lambda model: model.attention("a", side="decoder"), ValueError, "^side cannot be 'decoder'$"),
     ],
 )
 def test_wrong_arguments(
