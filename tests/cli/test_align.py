@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from synmt.alignment import ALIGNERS
+from synmt.alignment.choice import used_by
 from synmt.alignment.statistical import LETTERS
 from synmt.streams import BadInput, WrongUsage
 from synmt.text.links import read_links
@@ -369,6 +370,12 @@ def test_a_folder_with_a_model_is_refused_before_reading(method: str, tmp_path: 
     else:
         with pytest.raises(WrongUsage, match=f"{method} does not use --resume"):
             align(*again, "--resume")
+
+
+@pytest.mark.parametrize("method", [each for each in ALIGNERS if "device" in used_by(each, {})])
+def test_a_missing_device_is_refused_before_reading(method: str) -> None:
+    with pytest.raises(BadInput, match=r"^device cuda:99: "):
+        align("--fit", "--method", method, "--device", "cuda:99", text="one column\n")
 
 
 def test_trees_add_links_to_any_aligner(tmp_path: Path) -> None:
