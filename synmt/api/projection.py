@@ -6,11 +6,13 @@ from typing import Any
 
 from synmt.api.given import Sentence, config_of_all, lines_of_pairs, takes
 from synmt.data.words import say_doubts
-from synmt.options import settings_of
+from synmt.options import Option, Scope, check_used, settings_of
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.stream import projections
 from synmt.streams import BadLines, Notes, OnError
 from synmt.trees.record import ParseRecord
+
+DEVICE = Option("device", needs=(("--aligner",),))
 
 
 @takes(*settings_of(ProjectionConfig))
@@ -26,14 +28,17 @@ def project(
 
     pairs: (record of a source, target), or without an aligner (source, target, links); or a file of such lines.
     aligner: the folder of an aligner that links the words. on_error: fail, or blank: a bad pair gets an empty record
-    and is counted in a warning. Raises BadInput, TypeError and ValueError.
+    and is counted in a warning. Raises BadInput, TypeError and ValueError, also for a device without effect.
     """
     config = config_of_all(ProjectionConfig, settings)
-    linker = None
+    linker, scope = None, Scope()
     if aligner:
+        from synmt.alignment.choice import scope_of
         from synmt.alignment.linking import linker_of
 
-        linker = linker_of(Path(aligner), device, config.threshold)
+        linker, scope = linker_of(Path(aligner), device, config.threshold), scope_of({"paths": [aligner]})
+    if device != "auto":
+        check_used({"device": device, "aligner": aligner}, [DEVICE], scope)
     bad, notes = BadLines(on_error), Notes()
     lines = lines_of_pairs(pairs, "pairs", on_error, columns=2 if aligner else 3)
     return _said(projections(lines, config, linker, bad, notes), bad, notes)

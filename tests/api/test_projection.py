@@ -1,5 +1,7 @@
 """Projected trees from Python equal those of the command."""
 
+from pathlib import Path
+
 import pytest
 
 import synmt
@@ -29,3 +31,11 @@ def test_a_bad_pair_is_an_error_or_blank() -> None:
         synmt.project(PAIRS, methods="votes")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"a pair is \(source, target, links\)"):
         list(synmt.project([("a", "b")]))
+
+
+def test_a_device_that_nothing_uses_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^device needs aligner$"):
+        synmt.project(PAIRS, device="cpu")
+    list(synmt.align([("a b", "c d")] * 9, "hmm", out=tmp_path / "hmm"))
+    with pytest.raises(ValueError, match=r"^hmm does not use device; it belongs to hmms, "):
+        synmt.project([pair[:2] for pair in PAIRS], tmp_path / "hmm", device="cpu")
