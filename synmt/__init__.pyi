@@ -5,6 +5,7 @@ import pathlib
 from typing import Literal, Self
 
 import synmt.api.alignment
+import synmt.api.given
 import synmt.api.queries
 import synmt.inspection
 import synmt.metrics.metric
@@ -89,7 +90,7 @@ class Model:
     ) -> collections.abc.Iterator[synmt.search.translation.Translation]: ...
     def n_best(
         self,
-        sentences: collections.abc.Iterable[Sentence],
+        sentences: collections.abc.Iterable[Sentence] | pathlib.Path,
         n: int,
         *,
         on_error: Literal["fail", "blank"] = "fail",
@@ -112,7 +113,7 @@ class Model:
     ) -> collections.abc.Iterator[list[synmt.search.translation.Translation]]: ...
     def log_probabilities(
         self,
-        pairs: collections.abc.Iterable[tuple[Sentence, Sentence]],
+        pairs: collections.abc.Iterable[tuple[Sentence, Sentence]] | pathlib.Path,
         *,
         on_error: Literal["fail", "blank"] = "fail",
         sum_trees: int = 0,
@@ -266,7 +267,7 @@ def align(
     supervised_heads_weight: float | None = None,
 ) -> collections.abc.Iterator[synmt.api.alignment.WordLinks]: ...
 def parse(
-    sentences: pathlib.Path | collections.abc.Iterable[str | collections.abc.Sequence[str]],
+    sentences: pathlib.Path | collections.abc.Iterable[str | collections.abc.Sequence[str] | synmt.api.given.HasLine],
     parser: Literal["benepar", "udpipe", "benepar+udpipe"] = "benepar",
     *,
     model: str | pathlib.Path | collections.abc.Sequence[str | pathlib.Path] = (),
@@ -310,8 +311,8 @@ def query(
     pattern: str | None = None,
 ) -> collections.abc.Iterator[synmt.api.queries.Match]: ...
 def score(
-    hypotheses: collections.abc.Iterable[Sentence],
-    *references: collections.abc.Iterable[Sentence],
+    hypotheses: collections.abc.Iterable[Sentence] | pathlib.Path,
+    *references: collections.abc.Iterable[Sentence] | pathlib.Path,
     metrics: str | collections.abc.Sequence[str] = ("bleu", "chrf"),
     tokenize: Literal["13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "flores101", "flores200", "none"] = "13a",
     case: Literal["mixed", "lower"] | None = None,
@@ -325,8 +326,8 @@ def score(
     reference_base: int | None = None,
 ) -> list[synmt.metrics.metric.Score]: ...
 def significance(
-    systems: collections.abc.Mapping[str, collections.abc.Iterable[Sentence]],
-    *references: collections.abc.Iterable[Sentence],
+    systems: collections.abc.Mapping[str, collections.abc.Iterable[Sentence] | pathlib.Path],
+    *references: collections.abc.Iterable[Sentence] | pathlib.Path,
     metrics: str | collections.abc.Sequence[str] = ("bleu", "chrf"),
     test: Literal[
         "bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization", "sign"

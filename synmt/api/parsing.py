@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import as_given, config_of_all, numbered, takes, with_text
+from synmt.api.given import HasLine, as_given, config_of_all, numbered, takes, with_text
 from synmt.options import check_used, options_in, settings_of
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
 from synmt.parsers.config import language_from, scope_of
@@ -14,7 +14,7 @@ from synmt.parsers.stream import ParserPool, refuse_trees
 from synmt.streams import BadInput, BadLines, Line, OnError, counted, note, read_lines
 from synmt.trees.record import ParseRecord, read_words
 
-Sentences = Path | Iterable[str | Sequence[str]]
+Sentences = Path | Iterable[str | Sequence[str] | HasLine]
 
 
 @takes(*settings_of(ParserConfig))
@@ -83,6 +83,6 @@ def _lines(
         yield from ((line, words) for line in read_lines([str(sentences)], on_error))
         return
     for line, sentence in numbered(sentences, "sentences"):
-        if not isinstance(sentence, str | list | tuple):
+        if not isinstance(sentence, str | list | tuple | HasLine):
             raise TypeError(f"a sentence to parse is a str or a list of words, not {type(sentence).__name__}")
-        yield with_text(line, (sentence,), on_error), words if isinstance(sentence, str) else read_words
+        yield with_text(line, (sentence,), on_error), read_words if isinstance(sentence, list | tuple) else words

@@ -27,6 +27,11 @@ def test_given_tokens_are_not_changed() -> None:
     assert synmt.read_record(expected) == record
 
 
+def test_translations_are_parsed_as_text() -> None:
+    """Like the lines that `synmt translate` writes."""
+    assert list(synmt.parse(map(synmt.Translation, TEXTS), "udpipe")) == list(synmt.parse(TEXTS, "udpipe"))
+
+
 def test_a_file_of_trees_is_not_parsed_as_text(tmp_path: Path) -> None:
     (tmp_path / "trees").write_text("\n(S (NP (DT The) (NN end)))\n")
     with pytest.raises(synmt.BadInput, match=r"trees:2: looks like ptb, not text$"):
