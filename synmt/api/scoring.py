@@ -23,8 +23,8 @@ OF_TESTS = [each for each in settings_of(SignificanceConfig) if each.name != "le
 
 @takes(*OF_SCORES)
 def score(
-    hypotheses: Iterable[Sentence],
-    *references: Iterable[Sentence],
+    hypotheses: Iterable[Sentence] | Path,
+    *references: Iterable[Sentence] | Path,
     metrics: Metrics = ("bleu", "chrf"),
     **settings: Any,
 ) -> list[Score]:
@@ -41,8 +41,8 @@ def score(
 
 @takes(*OF_TESTS, *OF_SCORES)
 def significance(
-    systems: Mapping[str, Iterable[Sentence]],
-    *references: Iterable[Sentence],
+    systems: Mapping[str, Iterable[Sentence] | Path],
+    *references: Iterable[Sentence] | Path,
     metrics: Metrics = ("bleu", "chrf"),
     **settings: Any,
 ) -> list[Comparison]:
@@ -66,8 +66,8 @@ def significance(
 
 @contextmanager
 def _opened(
-    systems: Mapping[str, Iterable[Sentence]],
-    references: Sequence[Iterable[Sentence]],
+    systems: Mapping[str, Iterable[Sentence] | Path],
+    references: Sequence[Iterable[Sentence] | Path],
     metrics: Metrics,
     settings: Mapping[str, Any],
 ) -> Iterator[Input]:

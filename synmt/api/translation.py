@@ -100,7 +100,7 @@ class Model:
 
     @takes(*OF_SEARCH)
     def n_best(
-        self, sentences: Iterable[Sentence], n: int, *, on_error: OnError = "fail", **settings: Any
+        self, sentences: Iterable[Sentence] | Path, n: int, *, on_error: OnError = "fail", **settings: Any
     ) -> Iterator[list[Translation]]:
         """Yield at most n distinct translations of each sentence, best first; with `sample`, n random ones.
 
@@ -110,7 +110,7 @@ class Model:
 
     @takes(*OF_SCORES)
     def log_probabilities(
-        self, pairs: Iterable[Pair], *, on_error: OnError = "fail", **settings: Any
+        self, pairs: Iterable[Pair] | Path, *, on_error: OnError = "fail", **settings: Any
     ) -> Iterator[ForcedTarget]:
         """Yield the log-probability of each target, given its source, in nats: `total()`, and one for each subword.
 
@@ -181,7 +181,7 @@ class Model:
         return _translations(translator, config, lines, bad, opened)
 
     def _forced(
-        self, translator: Translator, config: TranslateConfig, pairs: Iterable[Pair], on_error: OnError
+        self, translator: Translator, config: TranslateConfig, pairs: Iterable[Pair] | Path, on_error: OnError
     ) -> Iterator[ForcedTarget]:
         model, bad = self.folders[0].config, BadLines(on_error)
         sides = words_of_sides(model, config)
