@@ -8,19 +8,26 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from synmt.streams import BadInput
+from synmt.streams import BadInput, WrongUsage
 
 Precision = Literal["auto", "fp32", "bf16", "int8"]
 
 
 def local_device(name: str) -> torch.device:
-    """Open auto (a GPU if there is one), cpu, cuda (under torchrun, of the local rank) or cuda:N. Raises BadInput."""
+    """Open auto (a GPU if there is one), cpu, cuda (under torchrun, of the local rank) or cuda:N.
+
+    Raises WrongUsage for a name that PyTorch does not know, and BadInput for a device that is not there.
+    """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda" and "LOCAL_RANK" in os.environ:
         name = f"cuda:{os.environ['LOCAL_RANK']}"
     try:
-        device = torch.empty(0, device=torch.device(name)).device  # with its number, even if the name has none
+        known = torch.device(name)
+    except RuntimeError:
+        raise WrongUsage(f"--device cannot be {name!r}; use auto, cpu, cuda or cuda:N") from None
+    try:
+        device = torch.empty(0, device=known).device  # with its number, even if the name has none
     except (RuntimeError, AssertionError) as error:
         raise BadInput(f"device {name}: {str(error).splitlines()[0]}") from None
     if device.type == "meta":

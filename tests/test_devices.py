@@ -12,7 +12,7 @@ import torch
 import torch.utils.backend_registration
 
 from synmt.device import local_device, sent
-from synmt.streams import BadInput
+from synmt.streams import BadInput, WrongUsage
 from tests.cli.commands import output_of, warm_command
 from tests.training.runs import with_target_trees, write_corpus
 
@@ -91,6 +91,12 @@ def test_a_device_has_a_number() -> None:
     code += "from synmt.device import local_device\nwith pretended_gpu.EveryOperation(): print(local_device('gpu'))"
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1], capture_output=True, text=True)
     assert done.stdout == "gpu:0\n", done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("name", ["tpu", "cuda:x", ""])
+def test_an_unknown_device_is_wrong_usage(name: str) -> None:
+    with pytest.raises(WrongUsage, match=f"^--device cannot be '{name}'; use auto, cpu, cuda or cuda:N$"):
+        local_device(name)
 
 
 def test_a_device_that_computes_nothing_is_refused() -> None:
