@@ -46,7 +46,8 @@ def significance(
     metrics: Metrics = ("bleu", "chrf"),
     **settings: Any,
 ) -> list[Comparison]:
-    """Compare systems with the first one by each metric: score, difference and p.
+    """Compare systems with the first one by each metric, or with `against="best"` with the best one: score, difference
+    and p.
 
     systems: hypotheses by name; metrics: as for `score`. settings: options of `synmt significance` under Test and
     Metrics, with a test that resamples sentences. Raises as `score`.
