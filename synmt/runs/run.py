@@ -7,6 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Self, TypeAlias
 
+from synmt.api.given import RuntimeConfig
 from synmt.metrics.config import FORMS
 from synmt.model.files import write_aside
 from synmt.runs.aligners import Aligners
@@ -45,13 +46,14 @@ class Run:
         jobs: int = 1,
         against: str | None = None,
     ) -> Self:
-        """Read a run file, and check everything that can be checked before any work. Raises BadInput, and WrongUsage
-        for a folder that is, contains or is inside an input.
+        """Read a run file, and check everything that can be checked before any work. Raises BadInput and ValueError,
+        also for a folder that is, contains or is inside an input.
 
         folder: of all output; data: folder of the data files, by default the folder of the run file; jobs: number of
         parallel tasks, and of parsing processes; against: the system at the top of the table, without systems above it
         in the file.
         """
+        RuntimeConfig(jobs=jobs)
         file, folder = Path(file), Path(folder)
         try:
             place = Workplace(safe_path(folder))
@@ -60,7 +62,6 @@ class Run:
             raise BadInput(str(error), str(file)) from None
         if against not in (None, *run.systems):
             raise BadInput(f"has no system {against!r}, only {', '.join(run.systems)}", str(file))
-        check_apart([("--out", str(folder))], [str(file), *map(str, run.files())])
         work = KINDS[run.kind](place, run, jobs)
         if run.options.get("parse") and not any(each.verb == "parsing" for each in work.tasks.all):
             raise BadInput("parse has no effect: this run parses no text", str(file))
@@ -69,6 +70,7 @@ class Run:
                 read_scores(each, own)
         for part, length in product(run.numbered_sets().values(), work.lengths.values()):
             read_set(part, length)
+        check_apart([("--out", str(folder))], [str(file), *map(str, run.files())])
         return cls(file, run, work, jobs, against)
 
     def __repr__(self) -> str:
@@ -96,7 +98,7 @@ class Run:
         """Do a task, unless it is done. Raises BadInput if no task has this number, or if it needs tasks that are not
         done."""
         tasks, place = self.work.tasks.all, self.work.place
-        if number > len(tasks):
+        if not 1 <= number <= len(tasks):
             raise BadInput(f"the run has no task {number}, only {counted(len(tasks), 'task')}")
         task, known = tasks[number - 1], dict[Path, bool]()
         with place.opened(shared=True):

@@ -202,6 +202,9 @@ def test_the_python_function_refuses_what_the_command_refuses(tmp_path: Path) ->
             run.table(page=str(tmp_path / page))
     with pytest.raises(WrongUsage, match="form cannot be 'xml'; it is one of text, tsv, json, latex"):
         run.table("xml")
+    for number in (0, -1, 4):
+        with pytest.raises(BadInput, match=f"^the run has no task {number}, only 3 tasks"):
+            run.do(number)
     assert not (tmp_path / "out").exists() and (tmp_path / "gold").read_text() == "0-0\n"
     assert list(run.table(page=str(tmp_path / "page"))) and (tmp_path / "page").exists()
 
