@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load, save_file
 
 from synmt.alignment.aligner import FittedText
 from synmt.alignment.mask_align.aligner import MaskAlign, MaskAlignConfig
@@ -147,7 +147,7 @@ def header(tensors: Any, length: int | None = None, data: bytes = b"") -> bytes:
 
 def tensors(change: Callable[[dict[str, torch.Tensor]], Any]) -> Callable[[Path], None]:
     def edit(folder: Path) -> None:
-        weights = load_file(folder / "model.safetensors")
+        weights = load((folder / "model.safetensors").read_bytes())
         change(weights)
         save_file(weights, folder / "model.safetensors")
 
