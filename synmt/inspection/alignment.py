@@ -5,12 +5,11 @@ Rows are target words and columns source words, so a row shows the attention of 
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
 import numpy as np
 import numpy.typing as npt
 
-from synmt.inspection.matrix import Legend, Matrix
+from synmt.inspection.matrix import Legend, Matrix, short_names
 from synmt.streams import BadInput, Line, readable
 from synmt.text.links import ROUNDING, Link, check_inside, read_json, read_scores
 
@@ -103,7 +102,7 @@ def _from_links(source: list[str], target: list[str], of_links: dict[Link, float
 def alignment_matrices(alignments: Sequence[Alignment], files: Sequence[str]) -> tuple[list[Matrix], Legend]:
     """Return one matrix per file."""
     matrices = [
-        Matrix(PurePath(file).name, each.target, each.source, each.scores.T, [(j, i) for i, j in each.links])
-        for file, each in zip(map(readable, files), alignments, strict=True)
+        Matrix(name, each.target, each.source, each.scores.T, [(j, i) for i, j in each.links])
+        for name, each in zip(short_names(list(map(readable, files))), alignments, strict=True)
     ]
     return matrices, Legend("target", "source", "score (frames: links)", "Blues", 0.0, 1.0)

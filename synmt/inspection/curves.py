@@ -5,12 +5,12 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
 
-from synmt.inspection.matrix import label
+from synmt.inspection.matrix import label, short_names
 from synmt.model.files import check_inside
 from synmt.streams import BadInput, readable
 
@@ -128,7 +128,10 @@ def draw_curves(figure: "Figure", runs: Sequence[Curves]) -> None:
     groups = by_seed(runs)
     lines = [mean_of(group) if len(group) > 1 else group[0] for group in groups]
     seeds = (f", mean of {len(group)} seeds" if len(group) > 1 else "" for group in groups)
-    labels = [label(name, longest=60) + end for name, end in zip(_names(lines), seeds, strict=True)]
+    labels = [
+        label(name, longest=60) + end
+        for name, end in zip(short_names([line.name for line in lines]), seeds, strict=True)
+    ]
     shown = panels(runs)
     figure.set_size_inches(4 * len(shown) + 0.5, 3)
     axes = figure.subplots(1, len(shown), squeeze=False, gridspec_kw={"wspace": 0.25})[0]
@@ -148,9 +151,3 @@ def draw_curves(figure: "Figure", runs: Sequence[Curves]) -> None:
         panel.grid(color="#dddddd", linewidth=0.5)
         if panel is axes[0]:
             panel.legend(drawn, labels, fontsize=8)  # by itself, a legend leaves out names like _base
-
-
-def _names(lines: Sequence[Curves]) -> list[str]:
-    """Return the names of the folders, with their paths if two are the same."""
-    names = [PurePath(line.name).name or line.name for line in lines]
-    return names if len(set(names)) == len(lines) else [line.name for line in lines]

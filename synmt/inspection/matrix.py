@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,6 +73,12 @@ def label(token: str, longest: int = LONGEST) -> str:
     """Return the token without the space that marks structure, truncated if it is long."""
     text = _UNFIT.sub("\ufffd", token.strip(" "))
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Return the last parts of the paths, or the whole paths if two of these are the same."""
+    names = [PurePath(path).name or path for path in paths]
+    return names if len(set(names)) == len(paths) else list(paths)
 
 
 def as_tsv(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:

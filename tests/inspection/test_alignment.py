@@ -21,6 +21,8 @@ def test_rows_are_target_words_and_columns_source_words() -> None:
     np.testing.assert_allclose(matrix.values, np.array(scores).T)
     assert matrix.marks == [(0, 0), (1, 1)]
     assert (legend.low, legend.high) == (0, 1)
+    matrices, _ = alignment_matrices([found, found], ["x/links", "y/links"])
+    assert [each.title for each in matrices] == ["x/links", "y/links"]
 
 
 def test_without_all_scores_the_scores_of_links_are_shown() -> None:
