@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from synmt.alignment import DEFAULT
+from synmt.alignment.config import AlignConfig
 from synmt.data.records import sentences_in
+from synmt.options import option_names
 from synmt.runs.aligners import Row, check_test, fit_in, rows_of, sets_of
 from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile
 from synmt.runs.systems import add_cut, add_parse, check_sizes, form_of
@@ -36,9 +38,12 @@ class Projections:
         check_sizes(run)
         options = dict(run.options.get("align", {}))
         method = str(options.pop("method", DEFAULT))
-        if lost := options.keys() & OF_ALIGNERS:
+        of_links = {*option_names(AlignConfig)} - {"max-words"}  # which also limits the pairs to learn from
+        if lost := options.keys() & {*OF_ALIGNERS, *of_links}:
             raise BadInput(f"align: {min(lost)} has no effect on projections")
         (aligner,) = rows_of(replace(run, systems={method: options}, options={})).values()
+        if aligner.reads_trees:
+            raise BadInput("align: the aligner reads trees of both sides, but targets get theirs from the links")
         lengths = {name: check_test(test) for name, test in run.tests.items()}
         if not any(map(_has_source, run.tests.values())):
             raise BadInput("no test has a source")

@@ -300,6 +300,8 @@ def test_some_options_cannot_be_shared_by_aligners(name: str) -> None:
     [
         (3, {}, "seeds have no effect on projections"),
         *((1, {name: "x"}, f"align: {name} has no effect on projections") for name in OF_ALIGNERS if name != "method"),
+        *((1, {name: 1}, f"align: {name} has no effect on projections") for name in ("threshold", "tree-links")),
+        (1, {"method": "hmm", "hmm-trees": True}, "align: the aligner reads trees of both sides, but .*"),
     ],
 )
 def test_options_without_effect_on_projections_are_refused(seed: int, align: Options, cause: str) -> None:
