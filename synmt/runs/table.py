@@ -333,10 +333,12 @@ def _parts(found: Sequence[Result], costs: Costs) -> Iterator[Part]:
 
 def legend(found: Sequence[Result]) -> Iterator[str]:
     """Yield lines that explain the numbers of the tables. Some tests may lack the output of some systems."""
-    systems = [list(dict.fromkeys(each.system for each in own)) for own in by_test(found)]
-    firsts, others = {first for first, *_ in systems}, sorted({len(own) - 1 for own in systems} - {0})
-    first, seeds = firsts.pop() if len(firsts) == 1 else "the first system of each table", len(found[0].scores)
-    has_holm = max(others, default=0) > 1
+    tables = [list(dict.fromkeys(each.system for each in own)) for own in by_test(found)]
+    firsts = {systems[0] for systems in tables}
+    first = firsts.pop() if len(firsts) == 1 else "the first system of each table"
+    compared = sorted({len(systems) - 1 for systems in tables} - {0})
+    has_holm = max(compared, default=0) > 1
+    seeds = len(found[0].scores)
     resampled = f"{RESAMPLES} bootstrap resamples, seed {SEED}"
     if seeds > 1:
         yield f"mean ± standard deviation over {seeds} seeds; Δ: difference of the means from {first}"
@@ -348,7 +350,7 @@ def legend(found: Sequence[Result]) -> Iterator[str]:
             " variance between training runs is unknown and not in p"
         )
     if has_holm:
-        count = " or ".join(map(str, others))
+        count = " or ".join(map(str, compared))
         yield f"Holm: p corrected for {count} systems that are compared with {first}, for each metric"
     yield f"+ better, - worse than {first} with {'Holm' if has_holm else 'p'} < {LEVEL:g}"
 
