@@ -148,12 +148,13 @@ def fitted(
     columns: sources and targets; notes: doubts, also about the fit; say: note how long the fit takes. Raises BadInput.
     """
     aligner, kind = new_aligner(fit.method, fit.settings), ALIGNERS[fit.method]
-    if "device" in used_by(fit.method, fit.settings):  # before parsing, which may take hours
+    used = used_by(fit.method, fit.settings)
+    if "device" in used:  # before parsing, which may take hours
         from synmt.device import local_device
 
         local_device(fit.device)
     if fit.out:
-        resume = fit.resume if "resume" in used_by(fit.method, fit.settings) else None
+        resume = fit.resume if "resume" in used else None
         check_new(fit.out, resume, is_begun(fit.out, kind))
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not getattr(kind, "several", False):
         joined = " or ".join(name for name in ALIGNERS if getattr(ALIGNERS[name], "several", False))

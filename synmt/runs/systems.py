@@ -161,7 +161,7 @@ def _meaning(name: str, own: Options, shared: Options) -> Options:
 
 
 def _check_name(name: str, start: ModelConfig) -> None:
-    """Raise ValueError if the name of a system means other ideas than those of the model with which it starts."""
+    """Raise ValueError for a system that is named after ideas, but starts with a model that has others."""
     ideas = set(name.split("+"))
     for known, found in (SOURCE_IDEAS, start.source.ideas), (TARGET_IDEAS, start.target.ideas):
         if ideas <= known.keys() and ideas != found.keys():
