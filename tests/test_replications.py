@@ -142,7 +142,7 @@ def test_every_aligner_run_can_start(file: str, data: Path, tmp_path: Path) -> N
         shutil.copy(data / "ud/en_pud/en_pud-ud-test.conllu", data / part)
     (data / "train.links").write_text("0-0\n" * len(PAIRS))
     run = Run.open(ENCODERS.with_name(file), tmp_path / "out", data)
-    aligned = [task.what.split(",")[0] for task in run.work.tasks.all if task.verb == "aligning"]
+    aligned = [task.what.split(",")[0] for task in run.work.tasks if task.verb == "aligning"]
     assert set(aligned) == set(run.given.systems)
 
 

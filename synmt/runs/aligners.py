@@ -5,7 +5,7 @@ Aligners read lowercased words. Training pairs that share a sentence with a test
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -19,9 +19,9 @@ from synmt.model.files import read_config
 from synmt.options import Scope, config_of
 from synmt.runs.calls import pairs_of_words
 from synmt.runs.file import LEARNED, OF_ALIGNERS, Options, Pair, RunFile, check_together, keywords, used_of
-from synmt.runs.systems import add_parse, check_sizes, form_of, named
-from synmt.runs.table import Chosen, Output
-from synmt.runs.tasks import Cost, TaskList, Workplace
+from synmt.runs.table import Output
+from synmt.runs.tasks import Cost, Workplace
+from synmt.runs.work import Work, check_sizes, form_of, named
 from synmt.streams import BadInput, counted, read_lines
 from synmt.text.links import Links, check_inside, detect_base, read_links
 
@@ -52,31 +52,18 @@ class Row:
         return (*self.links_from, *filter(None, (self.guide, self.models)))
 
 
-@dataclass
-class Aligners:
-    """The tasks of a run that compares aligners. jobs: number of parsing processes; lengths: pairs per test."""
+class Aligners(Work):
+    """The work of a run that compares aligners."""
 
-    place: Workplace
-    run: RunFile
-    jobs: int
-    rows: Mapping[str, Row]
-    lengths: Mapping[str, int]
-    tasks: TaskList = field(init=False)
-    sets: dict[str, dict[str, Path]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Aligners":
-        """Check everything that can be checked, and list the tasks. Raises BadInput."""
+    def __init__(self, place: Workplace, run: RunFile, jobs: int) -> None:
+        super().__init__(place, run, jobs)
         for path in (run.train.source, run.train.target) if run.train else ():
             if (form := form_of(path)) != "text":
                 raise BadInput(f"has {form}, but aligners learn from raw text", str(path))
         check_sizes(run)
-        lengths = {name: check_test(test) for name, test in run.tests.items()}
-        return cls(place, run, jobs, rows_of(run), lengths)
-
-    def __post_init__(self) -> None:
-        self.tasks = TaskList(self.place)
-        self.sets = {test: sets_of(self.run) for test in self.run.tests}
+        self.lengths = {name: check_test(test) for name, test in run.tests.items()}
+        self.rows = rows_of(run)
+        self.sets = {test: sets_of(run) for test in run.tests}
         for size in self.run.sizes:
             for letters in sorted({row.letters or 0 for row in self.rows.values()}):
                 self._add_bitext(size, letters or None)
@@ -93,7 +80,6 @@ class Aligners:
                         self._add_test(size, name, seed, test)
 
     def outputs(self) -> list[Output]:
-        """Return the outputs to score."""
         return [
             Output(
                 size, test, name, seed, self._test_of(size, name, self._seed(name, seed), test), _gold(pair),
@@ -106,9 +92,6 @@ class Aligners:
             for name in self.rows
             for test, pair in self.run.tests.items()
         ]  # fmt: skip
-
-    def chosen(self) -> Chosen:
-        return {}
 
     def _seed(self, name: str, seed: int) -> int:
         """Return the seed whose result an aligner uses: the first, unless its result depends on the seed."""
@@ -140,7 +123,7 @@ class Aligners:
         tests = [each for files in options["tests"] for each in files]
         inputs = {**options, "tests": tests, "languages": " ".join(options["languages"])}
         work = partial(self.place.write, path, "bitext", options)
-        self.tasks.add(("preparing", f"{path.parent.name}/{path.name}"), path, inputs, work)
+        self.add(("preparing", f"{path.parent.name}/{path.name}"), path, inputs, work)
 
     def _add_trees(self, size: int | None) -> None:
         """Add the task that parses the bitext."""
@@ -150,10 +133,10 @@ class Aligners:
             self._prepare(words, {**self._bitext(size), "side": side})
             path = self.place.folder / "data" / "parsed" / str(size or "all") / f"{side}" / "words.jsonl"
             options = {**self.run.parse_options("udpipe", language, self.run.languages), "input": "tokens"}
-            parsed.append(add_parse(self.tasks, words, path, options, self.jobs))
+            parsed.append(self.add_parse(words, path, options))
         path = self._data(size, "trees.tsv")
         work = partial(self.place.write, path, "joined", {"columns": [[each] for each in parsed]})
-        self.tasks.add(("preparing", f"{path.parent.name}/{path.name}"), path, {"columns": parsed}, work)
+        self.add(("preparing", f"{path.parent.name}/{path.name}"), path, {"columns": parsed}, work)
 
     def _add(self, size: int | None, name: str, seed: int) -> None:
         """Add the task that fits an aligner and links the bitext."""
@@ -166,7 +149,7 @@ class Aligners:
         inputs = {"pairs": self._data(size, pairs), "tokenizer": "none", **row.options}
         if row.links_from:
             inputs = {**inputs, "links-from": [found[each] for each in row.links_from]}
-            self.tasks.add_call(("aligning", named(name, seed, size)), path, "align", inputs)
+            self.add_call(("aligning", named(name, seed, size)), path, "align", inputs)
             return
         languages = dict(zip(("source-language", "target-language"), self.run.languages, strict=True))
         inputs = {**inputs, "method": row.method, **languages, **({"seed": seed} if row.has_seed else {})}
@@ -176,14 +159,14 @@ class Aligners:
 
         work = partial(fit_in, self.place, out, path, inputs, row, {"models": models} if models else {})
         of = {**inputs, **({"models": found[row.models]} if row.models else {})}
-        self.tasks.add(("aligning", named(name, seed, size)), path, of, work)
+        self.add(("aligning", named(name, seed, size)), path, of, work)
 
     def _model_of(self, size: int | None, name: str, seed: int) -> Path:
         return self.place.folder / str(size or "all") / f"{name}.{self._seed(name, seed)}"
 
     def _add_test(self, size: int | None, name: str, seed: int, test: str) -> None:
         path, links = self._test_of(size, name, seed, test), self._links_of(size, name, seed)
-        self.tasks.add_test(named(name, seed, size), path, links, self.lengths, test)
+        self.add_test(named(name, seed, size), path, links, self.lengths, test)
 
 
 def fit_in(place: Workplace, out: Path, links: Path, inputs: Options, row: Row, models: Options) -> Cost:

@@ -2,7 +2,7 @@
 trees are scored against gold trees. Aligners and grammars learn from the training pairs and the pairs of the tests."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -10,29 +10,19 @@ from synmt.alignment import DEFAULT
 from synmt.alignment.config import AlignConfig
 from synmt.data.records import sentences_in
 from synmt.options import option_names
-from synmt.runs.aligners import Row, check_test, fit_in, rows_of, sets_of
+from synmt.runs.aligners import check_test, fit_in, rows_of, sets_of
 from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile
-from synmt.runs.systems import add_cut, add_parse, check_sizes, form_of
-from synmt.runs.table import Chosen, Output, check_reference
-from synmt.runs.tasks import TaskList, Workplace
+from synmt.runs.table import Output, check_reference
+from synmt.runs.tasks import Workplace
+from synmt.runs.work import Work, check_sizes, form_of
 from synmt.streams import BadInput
 
 
-@dataclass
-class Projections:
-    """The tasks of a run that compares projections. jobs: number of parsing processes; lengths: sentences per test."""
+class Projections(Work):
+    """The work of a run that compares projections."""
 
-    place: Workplace
-    run: RunFile
-    jobs: int
-    aligner: Row
-    lengths: dict[str, int]
-    tasks: TaskList = field(init=False)
-    sets: dict[str, dict[str, Path]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Projections":
-        """Check everything that can be checked, and list the tasks. Raises BadInput."""
+    def __init__(self, place: Workplace, run: RunFile, jobs: int) -> None:
+        super().__init__(place, run, jobs)
         if run.seeds != (1,):
             raise BadInput("seeds have no effect on projections")
         check_sizes(run)
@@ -41,29 +31,25 @@ class Projections:
         of_links = {*option_names(AlignConfig)} - {"max-words"}  # which also limits the pairs to learn from
         if lost := options.keys() & {*OF_ALIGNERS, *of_links}:
             raise BadInput(f"align: {min(lost)} has no effect on projections")
-        (aligner,) = rows_of(replace(run, systems={method: options}, options={})).values()
-        if aligner.reads_trees:
+        (self._aligner,) = rows_of(replace(run, systems={method: options}, options={})).values()
+        if self._aligner.reads_trees:
             raise BadInput("align: the aligner reads trees of both sides, but targets get theirs from the links")
-        lengths = {name: check_test(test) for name, test in run.tests.items()}
+        self.lengths = {name: check_test(test) for name, test in run.tests.items()}
         if not any(map(_has_source, run.tests.values())):
             raise BadInput("no test has a source")
-        for test in run.tests.values():
-            check_reference(run.of_outputs, test.target)
+        for pair in run.tests.values():
+            check_reference(run.of_outputs, pair.target)
         for path in dict.fromkeys(pair.source for pair in (run.train, *run.tests.values()) if pair):
             if form_of(path) != "text" and not any(each.heads or each.tree for each in sentences_in(path)):
                 raise BadInput("no sentence has heads or a tree", str(path))
-        return cls(place, run, jobs, aligner, lengths)
-
-    def __post_init__(self) -> None:
-        self.tasks = TaskList(self.place)
-        self.sets = {test: sets_of(self.run) for test in self.run.tests}
-        tests = {name: self._add_records(f"tests/{name}", pair) for name, pair in self.run.tests.items()}
-        self._tests = tests
-        train = self._add_records("train", self.run.train) if self.run.train else None
+        self.sets = {test: sets_of(run) for test in run.tests}
+        self._tests = {name: self._add_records(f"tests/{name}", pair) for name, pair in run.tests.items()}
+        tests = list(self._tests.values())
+        train = self._add_records("train", run.train) if run.train else None
         for size in self.run.sizes:
-            learned = [add_cut(self.tasks, size, train, {})] if train else []
-            self._add_joined(self._pairs(size, every=True), [*learned, *tests.values()])
-            self._add_joined(self._pairs(size, every=False), [each for each in tests.values() if _has_source(each)])
+            learned = [self.add_cut(size, train, {})] if train else []
+            self._add_joined(self._pairs(size, every=True), [*learned, *tests])
+            self._add_joined(self._pairs(size, every=False), [each for each in tests if _has_source(each)])
             self._add_aligner(size)
             for name in self.run.systems:
                 self._add(size, name)
@@ -74,7 +60,6 @@ class Projections:
                         self._add_test(size, name, test)
 
     def outputs(self) -> list[Output]:
-        """Return the outputs to score."""
         (seed,) = self.run.seeds
         return [
             Output(
@@ -93,9 +78,6 @@ class Projections:
             for test in self.run.tests
             if _is_scored(self.run, name, test)
         ]
-
-    def chosen(self) -> Chosen:
-        return {}
 
     def _data(self, *names: str) -> Path:
         return self.place.folder.joinpath("data", *names)
@@ -119,19 +101,19 @@ class Projections:
             return Pair(self._add_side(f"{part}/source", pair.source, language), target)
         path = self._data("parsed", *part.split("/"), "source", f"{pair.source.name}.jsonl")
         options = self.run.parse_options("udpipe", language)
-        return Pair(add_parse(self.tasks, pair.source, path, options, self.jobs), target)
+        return Pair(self.add_parse(pair.source, path, options), target)
 
     def _add_side(self, part: str, file: Path, language: str) -> Path:
         """Add the task that turns a file into records, tokenizing raw text."""
         path = self._data("records", *part.split("/"), f"{file.name}.jsonl")
         inputs = {"file": file, **({"tokenize": language} if form_of(file) == "text" else {})}
-        return self.tasks.add_call(("reading", part), path, "records", inputs)
+        return self.add_call(("reading", part), path, "records", inputs)
 
     def _add_joined(self, path: Path, pairs: Sequence[Pair]) -> None:
         columns = [[each.source if _has_source(each) else "" for each in pairs], [each.target for each in pairs]]
         work = partial(self.place.write, path, "joined", {"columns": columns})
         inputs = {"sources": columns[0], "targets": columns[1]}
-        self.tasks.add(("preparing", f"{path.parent.name}/{path.name}"), path, inputs, work)
+        self.add(("preparing", f"{path.parent.name}/{path.name}"), path, inputs, work)
 
     def _aligner_of(self, size: int | None) -> Path:
         return self._data("aligner", str(size or "all"))
@@ -139,11 +121,11 @@ class Projections:
     def _add_aligner(self, size: int | None) -> None:
         out, path = self._aligner_of(size), self._data("links", f"{size or 'all'}.jsonl")
         languages = dict(zip(("source-language", "target-language"), self.run.languages, strict=True))
-        inputs = {"pairs": self._pairs(size, every=True), "method": self.aligner.method, **languages}
-        inputs |= self.aligner.options
+        inputs = {"pairs": self._pairs(size, every=True), "method": self._aligner.method, **languages}
+        inputs |= self._aligner.options
 
-        work = partial(fit_in, self.place, out, path, inputs, self.aligner, {})
-        self.tasks.add(("aligning", out.name), path, inputs, work)
+        work = partial(fit_in, self.place, out, path, inputs, self._aligner, {})
+        self.add(("aligning", out.name), path, inputs, work)
 
     def _add(self, size: int | None, name: str) -> None:
         options, path = _options(self.run, name), self._trees_of(size, name)
@@ -151,11 +133,11 @@ class Projections:
         inputs |= options
         links = self._data("links", f"{size or 'all'}.jsonl")
         work = partial(self.place.write, path, "project", {**inputs, "aligner": self._aligner_of(size)})
-        self.tasks.add(("projecting", name), path, {**inputs, "links": links}, work, anew=True)
+        self.add(("projecting", name), path, {**inputs, "links": links}, work, anew=True)
 
     def _add_test(self, size: int | None, name: str, test: str) -> None:
         lengths = {each: self.lengths[each] for each in self.run.tests if _is_scored(self.run, name, each)}
-        self.tasks.add_test(name, self._test_of(size, name, test), self._trees_of(size, name), lengths, test)
+        self.add_test(name, self._test_of(size, name, test), self._trees_of(size, name), lengths, test)
 
 
 def _options(run: RunFile, name: str) -> Options:

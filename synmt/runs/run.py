@@ -1,11 +1,11 @@
 """A run, from its file to its table, as a whole or task by task."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import Self
 
 from synmt.api.given import RuntimeConfig
 from synmt.metrics.config import FORMS
@@ -16,15 +16,11 @@ from synmt.runs.projections import Projections
 from synmt.runs.systems import Systems
 from synmt.runs.table import Measured, Output, Result, by_test, costs_of, read_scores, read_set, report, results
 from synmt.runs.tasks import Progress, Workplace, do, do_all
+from synmt.runs.work import Work
 from synmt.streams import BadInput, WrongUsage, counted, shown
 from synmt.streams.paths import check_apart
 
-Work: TypeAlias = Systems | Aligners | Projections
-KINDS: Mapping[str, Callable[[Workplace, RunFile, int], Work]] = {
-    "systems": Systems.of,
-    "aligners": Aligners.of,
-    "projections": Projections.of,
-}
+KINDS: Mapping[str, type[Work]] = {"systems": Systems, "aligners": Aligners, "projections": Projections}
 
 
 @dataclass(frozen=True)
@@ -63,7 +59,7 @@ class Run:
         if against not in (None, *run.systems):
             raise BadInput(f"has no system {against!r}, only {', '.join(run.systems)}", str(file))
         work = KINDS[run.kind](place, run, jobs)
-        if run.options.get("parse") and not any(each.verb == "parsing" for each in work.tasks.all):
+        if run.options.get("parse") and not any(each.verb == "parsing" for each in work.tasks):
             raise BadInput("parse has no effect: this run parses no text", str(file))
         for own in by_test(work.outputs()) if run.segments else []:
             for each in run.segments.values():
@@ -74,7 +70,7 @@ class Run:
         return cls(file, run, work, jobs, against)
 
     def __repr__(self) -> str:
-        return f"<Run {shown(str(self.file), 70)}: {counted(len(self.work.tasks.all), 'task')}>"
+        return f"<Run {shown(str(self.file), 70)}: {counted(len(self.work.tasks), 'task')}>"
 
     def files(self) -> list[Path]:
         """Return all input files."""
@@ -85,7 +81,7 @@ class Run:
 
         Raises BadInput for output of other inputs.
         """
-        tasks, place = self.work.tasks.all, self.work.place
+        tasks, place = self.work.tasks, self.work.place
         numbers = {task.path: number for number, task in enumerate(tasks, 1)}
         known: dict[Path, bool] = {}
         for task in tasks:
@@ -97,7 +93,7 @@ class Run:
     def do(self, number: int) -> None:
         """Do a task, unless it is done. Raises BadInput if no task has this number, or if it needs tasks that are not
         done."""
-        tasks, place = self.work.tasks.all, self.work.place
+        tasks, place = self.work.tasks, self.work.place
         if not 1 <= number <= len(tasks):
             raise BadInput(f"the run has no task {number}, only {counted(len(tasks), 'task')}")
         task, known = tasks[number - 1], dict[Path, bool]()
@@ -122,7 +118,7 @@ class Run:
             page = Path(page)
             self._check_page(page)
         with place.opened():
-            do_all(place, self.work.tasks.all, self.jobs)
+            do_all(place, self.work.tasks, self.jobs)
             outputs = self._shown()
             metrics = self.given.of_outputs
             measured, found, chosen = [], list[Result](), self.work.chosen()

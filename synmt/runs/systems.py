@@ -25,8 +25,9 @@ from synmt.model.files import CONFIG_FILE
 from synmt.options import config_of
 from synmt.runs.file import COST, Options, Pair, RunFile, check_together, keywords, unused_in, used_of
 from synmt.runs.table import Chosen, Output
-from synmt.runs.tasks import Cost, TaskList, Workplace
-from synmt.streams import BadInput, Line, counted, read_lines, read_parallel
+from synmt.runs.tasks import Cost, Workplace
+from synmt.runs.work import Work, check_sizes, count_pairs, form_of, named
+from synmt.streams import BadInput, Line, read_lines
 from synmt.streams.inputs import without_compression
 from synmt.text.tokenization import TokenizerName
 from synmt.trees.record import read_record
@@ -56,12 +57,6 @@ class Training:
         return named(self.system, self.seed, self.size)
 
 
-def named(system: str, seed: int, size: int | None, own: Options = {}) -> str:  # noqa: B006 (never changed)
-    """Return a system with its seed and size, as messages show it."""
-    values = [f"{option} {value}" for option, value in own.items()]
-    return ", ".join([system, f"seed {seed}", *values, *([f"{size} pairs"] if size else [])])
-
-
 @dataclass(frozen=True)
 class Plan:
     """needs: fields of source and target records that training some system needs; reads: fields of source records that
@@ -72,8 +67,8 @@ class Plan:
 
     trainings: Sequence[Training]
     needs: tuple[Fields, Fields]
-    reads: Fields = frozenset()
-    texts: Mapping[str, tuple[tuple[str, str], TokenizerName]] = field(default_factory=dict)
+    reads: Fields
+    texts: Mapping[str, tuple[tuple[str, str], TokenizerName]]
 
 
 def plan(run: RunFile) -> Plan:
@@ -189,22 +184,6 @@ def check_data(run: RunFile, plan: Plan) -> dict[str, int]:
     return lengths
 
 
-def check_sizes(run: RunFile) -> None:
-    """Raise BadInput as `count_pairs`, and if the run names a size above the number of training pairs."""
-    if run.train:
-        pairs, size = count_pairs(run.train), max(each or 0 for each in run.sizes)
-        if size > pairs:
-            raise BadInput(f"has {counted(pairs, 'line')}, fewer than a size of the run, {size}", str(run.train.source))
-
-
-def count_pairs(pair: Pair) -> int:
-    """Return the number of lines in both files. Raises BadInput."""
-    pairs = sum(1 for _ in read_parallel([str(pair.source), str(pair.target)], "blank"))
-    if not pairs:
-        raise BadInput("has no lines", str(pair.source))
-    return pairs
-
-
 def _check_source(path: Path, needs: Fields) -> None:
     form, lines = source_form(read_lines([str(path)], "blank"))
     if form == "conllu":
@@ -259,57 +238,44 @@ def columns_of(place: Workplace) -> Path:
     return place.folder / "data" / "columns"
 
 
-@dataclass
-class Systems:
-    """The tasks of a run that compares systems. run: the run, with its data in the form that all systems read; jobs:
-    number of parsing processes; lengths: sentences per test; dev_reference: the targets of dev as text; sets: for each
-    test, the files of its challenge sets; scores_of_dev: scores by the identity of the translation."""
+class Systems(Work):
+    """The work of a run that compares systems. In `run`, the data are in the form that all systems read."""
 
-    place: Workplace
-    plan: Plan
-    run: RunFile
-    jobs: int
-    lengths: Mapping[str, int] = field(default_factory=dict)
-    tasks: TaskList = field(init=False)
-    dev_reference: Path = field(init=False)
-    sets: dict[str, dict[str, Path]] = field(default_factory=dict)
-    scores_of_dev: dict[str, float] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Systems":
-        """Check everything that can be checked, and list the tasks. Raises BadInput."""
-        planned = plan(run)
-        return cls(place, planned, run, jobs, check_data(run, planned))
-
-    def __post_init__(self) -> None:
-        """Raise BadInput if systems disagree about the language or tokenizer of a text."""
-        assert self.run.train and self.run.dev
-        self.tasks, self.dev_reference = TaskList(self.place), self.run.dev.target
+    def __init__(self, place: Workplace, run: RunFile, jobs: int) -> None:
+        """Raises BadInput, also if systems disagree about the language or tokenizer of a text."""
+        super().__init__(place, run, jobs)
+        assert run.train and run.dev
+        self.plan = plan(run)
+        self.lengths = check_data(run, self.plan)
+        self.dev_reference = run.dev.target  # as text
+        self._scores_of_dev: dict[str, float] = {}  # by the identity of the translation
         read = self._parse_all()
-        for test in self.run.tests:
+        for test in run.tests:
             self._find_sets(test, read.get(f"tests/{test}/target"))
-        bad = on_error_of(self.run.options.get("train", {}))
-        cuts = {size: add_cut(self.tasks, size, self.run.train, bad) for size in self.run.sizes}
+        train, dev = (Pair(read[f"{name}/source"], read[f"{name}/target"]) for name in ("train", "dev"))
+        tests = {name: Pair(read[f"tests/{name}/source"], pair.target) for name, pair in run.tests.items()}
+        self.run = replace(run, train=train, dev=dev, tests=tests)
+        bad = on_error_of(run.options.get("train", {}))
+        cuts = {size: self.add_cut(size, train, bad) for size in run.sizes}
         for training in self.plan.trainings:
-            self._train(training, cuts[training.size], self.run.dev)
-        options, choices = self.run.options.get("translate", {}), self.run.choices
+            self._train(training, cuts[training.size], dev)
+        options, choices = run.options.get("translate", {}), run.choices
         for training in self.plan.trainings:
             for own in choices:
                 path = translation_of_dev(self.place, training, own)
                 what = f"dev with {named(training.system, training.seed, training.size, own)}"
-                self._translate(training, path, what, self.run.dev.source, partial(dict, {**options, **own}))
+                self._translate(training, path, what, dev.source, partial(dict, {**options, **own}))
         for training in self.plan.trainings:
             of_dev = [translation_of_dev(self.place, each, own) for each in self._seeds(training) for own in choices]
-            for test, pair in self.run.tests.items():
+            for test, pair in tests.items():
                 path, what = translation_of(self.place, training, test), f"{test} with {training.title}"
                 self._translate(training, path, what, pair.source, partial(self._options, training), of_dev)
-        if COST in self.run.metrics:
+        if COST in run.metrics:
             for training in self.plan.trainings:
-                for test, pair in self.run.tests.items():
+                for test, pair in tests.items():
                     self._add_costs(training, test, pair)
 
     def outputs(self) -> list[Output]:
-        """Return the outputs to score."""
         return [
             Output(
                 each.size, test, each.system, each.seed, translation_of(self.place, each, test), pair.target,
@@ -328,14 +294,7 @@ class Systems:
         wanted = (text for text in texts if text.needs or (asked and text.side == 0))
         raw = [text for text in wanted if form_of(text.path, text.side) == "text"]
         languages = {how_read(self.plan, text)[0] for text in raw}
-        read = {text.part: self._parse(text, languages) if text in raw else text.path for text in texts}
-        self.run = replace(
-            self.run,
-            train=Pair(read["train/source"], read["train/target"]),
-            dev=Pair(read["dev/source"], read["dev/target"]),
-            tests={name: Pair(read[f"tests/{name}/source"], pair.target) for name, pair in self.run.tests.items()},
-        )
-        return read
+        return {text.part: self._parse(text, languages) if text in raw else text.path for text in texts}
 
     def _texts(self) -> list["Text"]:
         """Return all texts that may need trees. References need them for queries that find challenge sets."""
@@ -362,7 +321,7 @@ class Systems:
         if tokenizer == "none":
             options = {**options, "input": "tokens"}
         path = self.place.folder / "data" / "parsed" / text.part / f"{without_compression(text.path.name)}.jsonl"
-        return add_parse(self.tasks, text.path, path, options, self.jobs, anew=text.is_test)
+        return self.add_parse(text.path, path, options, anew=text.is_test)
 
     def _find_sets(self, test: str, references: Path | None) -> None:
         """Add the tasks that find the challenge sets in the references of a test. references: None without queries."""
@@ -371,7 +330,7 @@ class Systems:
             if not isinstance(query, Path):
                 path = self.place.folder / "data" / "challenge" / test / name
                 options = {"file": references, **query}
-                found[name] = self.tasks.add_call(("finding", f"{name} in {test}"), path, "query", options, True)
+                found[name] = self.add_call(("finding", f"{name} in {test}"), path, "query", options, True)
         self.sets[test] = found
 
     def _train(self, training: Training, train: Pair, dev: Pair) -> None:
@@ -390,7 +349,7 @@ class Systems:
             own = {"out": model, "prepared": columns_of(place), **resume}
             return place.call("train", {**training.options, **inputs, **own}, place.log(model))
 
-        self.tasks.add(("training", training.title), model, inputs, work)
+        self.add(("training", training.title), model, inputs, work)
 
     def _translate(
         self,
@@ -412,14 +371,14 @@ class Systems:
         def work() -> Cost:
             return self.place.write(path, "translate", inputs(), None if of_dev else trees_of(self.place, path))
 
-        self.tasks.add(("translating", what), path, inputs, work, [*files.values(), *needs], anew=True)
+        self.add(("translating", what), path, inputs, work, [*files.values(), *needs], anew=True)
 
     def _add_costs(self, training: Training, test: str, pair: Pair) -> None:
         """Add the task that computes a model's cost of a test's references, summed over trees if it writes trees."""
         path, model = self._costs_of(training, test), model_of(self.place, training)
         options = {"model": model, "source": pair.source, "target": pair.target, "sum-trees": SUM_TREES}
         options |= on_error_of(self.run.options.get("translate", {}))
-        self.tasks.add_call(("measuring", f"{test} with {training.title}"), path, "costs", options, anew=True)
+        self.add_call(("measuring", f"{test} with {training.title}"), path, "costs", options, anew=True)
 
     def _costs_of(self, training: Training, test: str) -> Path:
         return self.place.folder / "data" / "costs" / f"{training.name}.{test}"
@@ -433,7 +392,6 @@ class Systems:
         return {**self.run.options.get("translate", {}), **self._chosen(training)}
 
     def chosen(self) -> Chosen:
-        """Return for each size and system the value of the tuned option."""
         first_seed = [each for each in self.plan.trainings if each.seed == self.run.seeds[0]]
         return {(each.size, each.system): self._chosen(each) for each in first_seed}
 
@@ -450,41 +408,14 @@ class Systems:
     def _score_of_dev(self, path: Path) -> float:
         """Return the score of a translation of dev, computed once for all tasks that ask for it."""
         made = self.place.identity(path)
-        if made not in self.scores_of_dev:
-            self.scores_of_dev[made] = score(self.run.metrics[0], path, self.dev_reference)
-        return self.scores_of_dev[made]
+        if made not in self._scores_of_dev:
+            self._scores_of_dev[made] = score(self.run.metrics[0], path, self.dev_reference)
+        return self._scores_of_dev[made]
 
 
 def on_error_of(options: Options) -> Options:
     """Return the option for bad lines, if it is among these options."""
     return {name: value for name, value in options.items() if name == "on-error"}
-
-
-def form_of(path: Path, side: int = 0) -> Form:
-    """Return the form of the lines of a file. side: 0 for a source, 1 for a target."""
-    lines = read_lines([str(path)], "blank")
-    return (target_form(lines, with_arcs=True) if side else source_form(lines))[0]
-
-
-def add_parse(tasks: TaskList, text: Path, path: Path, options: Options, jobs: int, anew: bool = False) -> Path:
-    """Add the task that parses a text with `jobs` processes."""
-    inputs = {"text": text, **options}
-    part = str(path.parent.relative_to(tasks.place.folder / "data" / "parsed"))
-    work = partial(tasks.place.write, path, "parse", {**inputs, "jobs": jobs})
-    return tasks.add(("parsing", part), path, inputs, work, anew=anew)
-
-
-def add_cut(tasks: TaskList, size: int | None, train: Pair, options: Options) -> Pair:
-    """Add the tasks that cut the first `size` training pairs, and return their files. options: of `calls.cut`."""
-    if size is None:
-        return train
-
-    def cut(side: str, file: Path) -> Path:
-        path = tasks.place.folder / "data" / "cut" / str(size) / side / without_compression(file.name)
-        what = f"{size} lines of train/{side}"
-        return tasks.add_call(("cutting", what), path, "cut", {"lines": size, "file": file, **options})
-
-    return Pair(cut("source", train.source), cut("target", train.target))
 
 
 def score(metric: str, translation: Path, reference: Path) -> float:

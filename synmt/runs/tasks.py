@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from graphlib import TopologicalSorter
 from itertools import groupby
 from pathlib import Path
@@ -92,45 +92,6 @@ class Task:
     def depth(self) -> int:
         """The number of tasks in the longest chain of needs that ends with this one."""
         return 1 + max((each.depth for each in self.needs), default=0)
-
-
-@dataclass
-class TaskList:
-    """All tasks of a run in its folder, each after the tasks that it needs."""
-
-    place: "Workplace"
-    all: list[Task] = field(default_factory=list)
-
-    def add(
-        self,
-        name: tuple[str, str],
-        path: Path,
-        inputs: Options | Callable[[], Options],
-        work: Callable[[], Cost],
-        needs: Sequence[Path] = (),
-        anew: bool = False,
-    ) -> Path:
-        """Add a task, and return its path. It depends on the tasks that make its inputs or `needs`, as far as the run
-        makes them."""
-        given = {} if callable(inputs) else inputs
-        paths = [*(each for value in given.values() for each in paths_in(value)), *needs]
-        needed = tuple(dict.fromkeys(task for path in paths for task in self.all if task.path == path))
-        self.all.append(Task(*name, path, needed, inputs if callable(inputs) else lambda: given, work, anew))
-        return path
-
-    def add_call(self, name: tuple[str, str], path: Path, call: str, options: Options, anew: bool = False) -> Path:
-        """Add a task that writes the lines of a call to a file. Its inputs are the options of the call."""
-        return self.add(name, path, options, partial(self.place.write, path, call, options), anew=anew)
-
-    def add_test(self, title: str, path: Path, file: Path, lengths: Mapping[str, int], test: str) -> None:
-        """Add a task that extracts the lines of one test from a file of several.
-
-        lengths: number of lines of each test in the file, in order; together they are its last lines.
-        """
-        names = list(lengths)
-        last = sum(lengths[each] for each in names[names.index(test) :])
-        options = {"file": file, "lines": lengths[test], "last": last}
-        self.add_call(("cutting", f"{test} with {title}"), path, "cut", options, anew=True)
 
 
 def paths_in(value: object) -> list[Path]:

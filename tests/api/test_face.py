@@ -184,14 +184,14 @@ def test_output_is_not_written_over_input(tmp_path: Path) -> None:
 def test_a_result_fits_a_line() -> None:
     long = "a\n" * 300
     words, score = ["word"] * 300, synmt.Score("BLEU", 27.314, long, long, (26.0, 28.0))
-    task = SimpleNamespace(tasks=SimpleNamespace(all=[1]))
+    work = SimpleNamespace(tasks=[1])
     made: Any = synmt  # the stub hides how these classes are made
     folder, run = SimpleNamespace(path=long), RunFile(None, None, {}, {})
     results = {
         "Aligner": made.Aligner(None, Scope("hmm")),
         "Model": made.Model([folder] * 9, [], "cpu", "fp32"),
         "ParseRecord": synmt.ParseRecord(long, words, upos=words, heads=[0] * 300, deprels=words),
-        "Run": made.Run(Path(long), run, task, 1),
+        "Run": made.Run(Path(long), run, work, 1),
         "Score": score,
         "Translation": synmt.Translation(long, words, -3.5),
         "Match": synmt.Match(3, synmt.ParseRecord(long, words), [{"word": 1, "head": 0}] * 300),

@@ -278,7 +278,7 @@ def test_aligners_are_fitted_after_those_that_they_learn_from() -> None:
         "hmm": {},
     }
     run = RunFile(None, None, {}, own, kind="aligners")
-    tasks = Aligners.of(Workplace(Path("unused")), run, 1).tasks.all
+    tasks = Aligners(Workplace(Path("unused")), run, 1).tasks
     names = [f"{name}, seed 1" for name in ("hmm", "guided", "votes")]
     assert [task.what for task in tasks if task.verb == "aligning"] == names
     own["hmm"] = {"method": "mask-align", "guide": "guided"}
@@ -307,7 +307,7 @@ def test_some_options_cannot_be_shared_by_aligners(name: str) -> None:
 def test_options_without_effect_on_projections_are_refused(seed: int, align: Options, cause: str) -> None:
     run = RunFile(None, None, {}, {"votes": {}}, seeds=(seed,), kind="projections", options={"align": align})
     with pytest.raises(BadInput, match=f"^{cause}$"):
-        Projections.of(Workplace(Path("unused")), run, 1)
+        Projections(Workplace(Path("unused")), run, 1)
 
 
 @pytest.mark.parametrize("kind", ["aligners", "projections"])

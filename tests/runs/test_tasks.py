@@ -21,7 +21,9 @@ import torch
 from safetensors.torch import load_file
 
 from synmt.runs import tasks
+from synmt.runs.file import RunFile
 from synmt.runs.run import Run
+from synmt.runs.work import Work
 from synmt.streams import BadInput
 from synmt.training.checkpoint import checkpoints
 from tests.cli.commands import FORKS, warm_command
@@ -243,16 +245,16 @@ def test_a_task_uses_one_thread_unless_told_otherwise(tmp_path: Path, monkeypatc
         assert (tmp_path / "output").read_text() == f"{expected}\n"
 
 
-def plan_of(place: tasks.Workplace, models: str, work: Callable[[Path], tasks.Cost]) -> tasks.TaskList:
+def plan_of(place: tasks.Workplace, models: str, work: Callable[[Path], tasks.Cost]) -> list[tasks.Task]:
     """Return tasks that cut the data of a model, train it and translate with it, for each letter; in the order of a
     run, all data are cut first, and all models are trained next."""
-    plan = tasks.TaskList(place)
+    plan = Work(place, RunFile(None, None, {}, {}), 1)
     for verb, end, needed in (("cutting", ".cut", None), ("training", "", ".cut"), ("translating", ".test", "")):
         for name in models:
             path = place.folder / f"{name}{end}"
             needs = [] if needed is None else [place.folder / f"{name}{needed}"]
             plan.add((verb, path.name), path, {}, partial(work, path), needs)
-    return plan
+    return plan.tasks
 
 
 def test_a_model_translates_while_another_trains(tmp_path: Path) -> None:
@@ -268,8 +270,8 @@ def test_a_model_translates_while_another_trains(tmp_path: Path) -> None:
         return tasks.Cost()
 
     plan = plan_of(place, "ab", work)
-    tasks.do_all(place, plan.all, 2)
-    assert all(place.is_done(task, {}) for task in plan.all)
+    tasks.do_all(place, plan, 2)
+    assert all(place.is_done(task, {}) for task in plan)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -285,7 +287,7 @@ def test_a_model_translates_before_another_starts_to_train(jobs: int, tmp_path: 
         path.touch()
         return tasks.Cost()
 
-    tasks.do_all(place, plan_of(place, "abcdef", work).all, jobs)
+    tasks.do_all(place, plan_of(place, "abcdef", work), jobs)
     assert len(begun) == 18
 
 
@@ -305,7 +307,7 @@ def test_a_resumed_run_keeps_its_order(tmp_path: Path) -> None:
             return tasks.Cost()
 
         place = tasks.Workplace(tmp_path / str(stop))
-        plan = plan_of(place, "abcd", work).all
+        plan = plan_of(place, "abcd", work)
         if stop is not None:
             (tmp_path / "stopped").unlink(missing_ok=True)
             with pytest.raises(BadInput, match="stopped"):
@@ -330,14 +332,14 @@ def test_output_of_other_inputs_is_refused_before_any_work(tmp_path: Path) -> No
 
     place = tasks.Workplace(tmp_path)
     for rounds, names in ((5, "b"), (4, "ab")):
-        plan = tasks.TaskList(place)
+        plan = Work(place, RunFile(None, None, {}, {}), 1)
         for name in names:
             for verb, path, inputs in (("parsing", f"{name}.trees", {}), ("aligning", name, {"rounds": rounds})):
                 plan.add((verb, name), tmp_path / path, inputs, partial(work, tmp_path / path))
         if names == "b":
-            tasks.do_all(place, plan.all, 1)
+            tasks.do_all(place, plan.tasks, 1)
     with pytest.raises(BadInput, match="/b: was made with rounds 5, not 4"):
-        tasks.do_all(place, plan.all, 1)
+        tasks.do_all(place, plan.tasks, 1)
     assert begun == ["b.trees", "b"]
 
 

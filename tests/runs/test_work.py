@@ -13,16 +13,7 @@ from synmt.runs import systems
 from synmt.runs.calls import call
 from synmt.runs.file import Options, Pair, RunFile
 from synmt.runs.run import Run
-from synmt.runs.systems import (
-    Plan,
-    Systems,
-    Training,
-    columns_of,
-    model_of,
-    translation_of,
-    translation_of_dev,
-    trees_of,
-)
+from synmt.runs.systems import Systems, Training, columns_of, model_of, translation_of, translation_of_dev, trees_of
 from synmt.runs.tasks import Cost, Workplace, do_all
 from synmt.streams import BadInput, WrongUsage
 
@@ -30,9 +21,9 @@ from synmt.streams import BadInput, WrongUsage
 def cuts(tmp_path: Path, source: Path, target: Path, size: int, options: Options = {}) -> list[Path]:  # noqa: B006
     """Do the tasks of a run that cut its training data."""
     train = Pair(source, target)
-    run = RunFile(train, train, {}, {}, sizes={size: {}}, options={"train": options})
+    run = RunFile(train, train, {}, {"sequence": {}}, sizes={size: {}}, options={"train": options})
     place = Workplace(tmp_path / "out")
-    tasks = Systems(place, Plan([], (frozenset(), frozenset())), run, 1).tasks.all
+    tasks = [task for task in Systems(place, run, 1).tasks if task.verb == "cutting"]
     do_all(place, tasks, 1)
     return [task.path for task in tasks]
 
@@ -163,7 +154,7 @@ def test_an_aligner_of_a_run_reuses_the_models_of_a_folder(tmp_path: Path, monke
         return Cost()
 
     monkeypatch.setattr(Workplace, "write", write)
-    (task,) = [each for each in run.work.tasks.all if each.verb == "aligning"]
+    (task,) = [each for each in run.work.tasks if each.verb == "aligning"]
     task.work()
     assert called[0]["models"] == tmp_path / "saved"
 
