@@ -47,6 +47,10 @@ class Made:
     megabytes: int | None = None
     interrupted: float = 0.0
 
+    def is_done(self, of: Of) -> bool:
+        """Return whether the output is finished, from these inputs."""
+        return self.cpu_seconds is not None and self.of == of
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -98,53 +102,6 @@ def paths_in(value: object) -> list[Path]:
     """Return the paths in the value of an option."""
     values = value if isinstance(value, list | tuple) else [value]
     return [each for each in values if isinstance(each, Path)]
-
-
-def noted(path: Path, note: Path) -> Made | None:
-    """Return the note of a path, None if the path does not exist. Raises BadInput if its note is missing or broken."""
-    if not path.exists():
-        return None
-    if not note.exists():
-        raise BadInput(f"is not part of this run, since {note} does not exist; {REMEDY}", str(path))
-    with naming(note):
-        made = Made(**orjson.loads(note.read_bytes()))
-        if not isinstance(made.of, dict) or not isinstance(made.cpu_seconds, float | None):
-            raise ValueError("is not a note of a run")
-    return made
-
-
-def check(path: Path, note: Path, of: Of) -> Made | None:
-    """Return the note of a path, as `noted`. Raises BadInput if the path was made, or started, from other inputs."""
-    made = noted(path, note)
-    if made:
-        was = "was begun" if made.cpu_seconds is None else "was made"
-        before, now = ({name: each.get(name, "none") for name in {**of, **made.of}} for each in (made.of, of))
-        check_same(path, before, now, was, f"; {REMEDY}")
-    return made
-
-
-def make(path: Path, note: Path, of: Of, work: Callable[[], Cost], anew: bool = False) -> Made:
-    """Do the work that makes a path, unless it is done, and return its note.
-
-    Raises BadInput as `check`; with `anew`, output from other inputs is replaced instead.
-    """
-    made = noted(path, note) if anew else check(path, note, of)
-    if made and made.cpu_seconds is not None and made.of == of:
-        return made
-    with naming(note):
-        note.parent.mkdir(parents=True, exist_ok=True)
-        path.parent.mkdir(parents=True, exist_ok=True)
-    begun = Made(dict(of), interrupted=made.interrupted if made and made.of == of else 0.0)
-    write_aside(note, orjson.dumps(asdict(begun)))
-    try:
-        cost = work()
-    except Unfinished as error:
-        begun = replace(begun, interrupted=begun.interrupted + error.cost.cpu_seconds)
-        write_aside(note, orjson.dumps(asdict(begun)))
-        raise
-    made = replace(begun, cpu_seconds=begun.interrupted + cost.cpu_seconds, megabytes=cost.megabytes)
-    write_aside(note, orjson.dumps(asdict(made), option=orjson.OPT_INDENT_2))
-    return made
 
 
 @dataclass
@@ -214,18 +171,54 @@ class Workplace:
         }
 
     def made(self, path: Path) -> Made | None:
-        return noted(path, self.note(path))
+        """Return the note of a path, None if the path does not exist. Raises BadInput if its note is missing or
+        broken."""
+        note = self.note(path)
+        if not path.exists():
+            return None
+        if not note.exists():
+            raise BadInput(f"is not part of this run, since {note} does not exist; {REMEDY}", str(path))
+        with naming(note):
+            made = Made(**orjson.loads(note.read_bytes()))
+            if not isinstance(made.of, dict) or not isinstance(made.cpu_seconds, float | None):
+                raise ValueError("is not a note of a run")
+        return made
+
+    def _made_of(self, path: Path, of: Of, anew: bool) -> Made | None:
+        """Return the note of a path. Raises BadInput as `made` and, unless the path may be made anew, if it was made,
+        or started, from other inputs."""
+        made = self.made(path)
+        if made and not anew:
+            was = "was begun" if made.cpu_seconds is None else "was made"
+            before, now = ({name: each.get(name, "none") for name in {**of, **made.of}} for each in (made.of, of))
+            check_same(path, before, now, was, f"; {REMEDY}")
+        return made
 
     def make(self, path: Path, inputs: Callable[[], Options], work: Callable[[], Cost], anew: bool = False) -> Made:
-        """Make a path, as `tasks.make`, under a lock. Raises BadInput also if an input has changed meanwhile."""
+        """Do the work that makes a path under a lock, unless it is done, and return its note.
 
-        def checked() -> Cost:
-            cost = work()
-            self.of(inputs())
-            return cost
-
+        anew: replace output from other inputs. Otherwise, raises BadInput for it; also if an input changes meanwhile.
+        """
         with self._kept(path):
-            return make(path, self.note(path), self.of(inputs()), checked, anew)
+            note, of = self.note(path), self.of(inputs())
+            made = self._made_of(path, of, anew)
+            if made and made.is_done(of):
+                return made
+            with naming(note):
+                note.parent.mkdir(parents=True, exist_ok=True)
+                path.parent.mkdir(parents=True, exist_ok=True)
+            begun = Made(of, interrupted=made.interrupted if made and made.of == of else 0.0)
+            write_aside(note, orjson.dumps(asdict(begun)))
+            try:
+                cost = work()
+            except Unfinished as error:
+                begun = replace(begun, interrupted=begun.interrupted + error.cost.cpu_seconds)
+                write_aside(note, orjson.dumps(asdict(begun)))
+                raise
+            self.of(inputs())  # raises if an input has changed
+            made = replace(begun, cpu_seconds=begun.interrupted + cost.cpu_seconds, megabytes=cost.megabytes)
+            write_aside(note, orjson.dumps(asdict(made), option=orjson.OPT_INDENT_2))
+            return made
 
     @contextmanager
     def _kept(self, path: Path) -> Iterator[None]:
@@ -322,9 +315,9 @@ class Workplace:
         return known[task.path]
 
     def _is_made(self, task: Task) -> bool:
-        of, note = self.of(task.inputs()), self.note(task.path)
-        made = noted(task.path, note) if task.anew else check(task.path, note, of)
-        return made is not None and made.cpu_seconds is not None and made.of == of
+        of = self.of(task.inputs())
+        made = self._made_of(task.path, of, task.anew)
+        return made is not None and made.is_done(of)
 
 
 def do_all(place: Workplace, tasks: Sequence[Task], jobs: int) -> None:

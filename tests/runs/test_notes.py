@@ -6,8 +6,13 @@ from pathlib import Path
 import pytest
 
 from synmt.model.made import digest, identity
-from synmt.runs.tasks import Cost, Made, check, make, noted
+from synmt.runs.tasks import Cost, Made, Workplace
 from synmt.streams import BadInput
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workplace:
+    return Workplace(tmp_path)
 
 
 @pytest.fixture
@@ -15,9 +20,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "models" / "model.1"
 
 
-@pytest.fixture
-def note(tmp_path: Path) -> Path:
-    return tmp_path / "notes" / "models" / "model.1.json"
+def make(place: Workplace, path: Path, of: dict[str, str], work: Callable[[], Cost], anew: bool = False) -> Made:
+    return place.make(path, lambda: of, work, anew)
 
 
 def writing(path: Path, text: str = "made\n") -> Callable[[], Cost]:
@@ -36,59 +40,59 @@ def stopped(path: Path) -> Callable[[], Cost]:
     return work
 
 
-def test_finished_work_is_not_repeated(path: Path, note: Path) -> None:
-    assert noted(path, note) is None
-    made = make(path, note, {"seed": "1"}, writing(path))
-    assert made == noted(path, note) == check(path, note, {"seed": "1"}) == Made({"seed": "1"}, 2.5)
-    assert make(path, note, {"seed": "1"}, stopped(path)) == made
+def test_finished_work_is_not_repeated(place: Workplace, path: Path) -> None:
+    assert place.made(path) is None
+    made = make(place, path, {"seed": "1"}, writing(path))
+    assert made == place.made(path) == Made({"seed": "1"}, 2.5)
+    assert make(place, path, {"seed": "1"}, stopped(path)) == made
 
 
-def test_unfinished_work_resumes_only_with_the_same_inputs(path: Path, note: Path) -> None:
+def test_unfinished_work_resumes_only_with_the_same_inputs(place: Workplace, path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        make(path, note, {"updates": "300"}, stopped(path))
-    assert noted(path, note) == Made({"updates": "300"})
+        make(place, path, {"updates": "300"}, stopped(path))
+    assert place.made(path) == Made({"updates": "300"})
     for others, named in (
         ({"updates": "120"}, "updates 300, not 120"),
         ({}, "updates 300, not none"),
         ({"updates": "300", "beam": "2"}, "beam none, not 2"),
     ):
         with pytest.raises(BadInput, match=f"was begun with {named}; name another --out, or remove it"):
-            make(path, note, others, writing(path))
+            make(place, path, others, writing(path))
     assert path.read_text() == "half"
-    assert make(path, note, {"updates": "300"}, writing(path)).cpu_seconds == 2.5
+    assert make(place, path, {"updates": "300"}, writing(path)).cpu_seconds == 2.5
 
 
-def test_cheap_work_is_repeated(path: Path, note: Path) -> None:
-    make(path, note, {"beam": "1"}, writing(path))
+def test_cheap_work_is_repeated(place: Workplace, path: Path) -> None:
+    make(place, path, {"beam": "1"}, writing(path))
     with pytest.raises(KeyboardInterrupt):
-        make(path, note, {"beam": "2"}, stopped(path), anew=True)
-    made = make(path, note, {"beam": "1"}, writing(path, "again"), anew=True)  # the stopped work may have left junk
+        make(place, path, {"beam": "2"}, stopped(path), anew=True)
+    made = make(place, path, {"beam": "1"}, writing(path, "again"), anew=True)  # the stopped work may have left junk
     assert (path.read_text(), made.of) == ("again", {"beam": "1"})
-    assert make(path, note, {"beam": "1"}, stopped(path), anew=True) == made
+    assert make(place, path, {"beam": "1"}, stopped(path), anew=True) == made
 
 
-def test_removed_output_can_be_made_from_other_inputs(path: Path, note: Path) -> None:
-    make(path, note, {"seed": "1"}, writing(path))
+def test_removed_output_can_be_made_from_other_inputs(place: Workplace, path: Path) -> None:
+    make(place, path, {"seed": "1"}, writing(path))
     path.unlink()
-    assert noted(path, note) is None
-    assert make(path, note, {"seed": "2"}, writing(path)).of == {"seed": "2"}
+    assert place.made(path) is None
+    assert make(place, path, {"seed": "2"}, writing(path)).of == {"seed": "2"}
 
 
-def test_output_without_a_note_does_not_belong_to_the_run(path: Path, note: Path) -> None:
+def test_output_without_a_note_does_not_belong_to_the_run(place: Workplace, path: Path) -> None:
     """For example, older versions did not write notes for unfinished output."""
     path.mkdir(parents=True)
     with pytest.raises(
         BadInput, match=r"model\.1: is not part of this run, since .* does not exist; name another --out"
     ):
-        make(path, note, {}, writing(path))
+        make(place, path, {}, writing(path))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"of": []}', '{"of": {}, "cpu_seconds": "1"}', '{"words": []}'])
-def test_damaged_notes_are_reported(path: Path, note: Path, text: str) -> None:
-    make(path, note, {}, writing(path))
-    note.write_text(text)
+def test_damaged_notes_are_reported(place: Workplace, path: Path, text: str) -> None:
+    make(place, path, {}, writing(path))
+    place.note(path).write_text(text)
     with pytest.raises(BadInput, match=r"model\.1\.json: "):
-        noted(path, note)
+        place.made(path)
 
 
 def test_identities_depend_on_content(tmp_path: Path) -> None:
