@@ -10,7 +10,7 @@ from synmt.options import Scope, check_settings, option_names, setting
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])  # a function or class that makes a metric
 # Kinds of items that metrics compare. Their types are str, Tree | None, ParseRecord and Links; for the last two kinds,
-# a Prediction or Scored is compared with Links.
+# a Prediction, or links with their scores, is compared with Links.
 Compared = Literal["translations", "trees", "records", "links", "predictions", "scored links"]
 FORMS = "text", "tsv", "json", "latex"  # of a table of scores
 
@@ -86,19 +86,12 @@ OF_READING: Mapping[Compared, tuple[str, ...]] = {
 }
 
 
-def using(*options: str) -> Callable[[Maker], Maker]:
-    """Declare the options of MetricConfig that a metric reads."""
-    return _declaring("uses", options)
+def declaring(cites: tuple[str, ...], uses: tuple[str, ...] = ()) -> Callable[[Maker], Maker]:
+    """Declare the papers to cite for a metric, as described in synmt.citations, and the options of MetricConfig that it
+    reads."""
 
-
-def citing(*papers: str) -> Callable[[Maker], Maker]:
-    """Declare the papers to cite for a metric, as described in synmt.citations."""
-    return _declaring("cites", papers)
-
-
-def _declaring(name: str, values: tuple[str, ...]) -> Callable[[Maker], Maker]:
     def declare(make: Maker) -> Maker:
-        vars(make)[name] = values
+        vars(make).update(cites=cites, uses=uses)
         return make
 
     return declare

@@ -13,14 +13,14 @@ subwords is the model's first choice, and aligned correctly (cA, else wA) if any
 reference.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.config import CATEGORIES, Compared, citing
+from synmt.metrics.config import CATEGORIES, Compared, declaring
 from synmt.metrics.metric import Score, Statistics
 from synmt.text.links import Link, Links, read_json
 
@@ -64,7 +64,7 @@ class LinkMetric:
 
 
 aer, precision, recall, f1 = (  # the MetricConfig does not matter
-    citing("och2003systematic")(lambda config, name=name: LinkMetric(name)) for name in NAMES
+    declaring(cites=("och2003systematic",))(lambda config, name=name: LinkMetric(name)) for name in NAMES
 )
 
 
@@ -130,20 +130,14 @@ def _count(hypothesis: Prediction, gold: Links) -> list[int]:
 
 
 cPcA, wPcA, cPwA, wPwA = (
-    citing("chen2021mask")(lambda config, name=name: PredictionCategory(name)) for name in CATEGORIES
+    declaring(cites=("chen2021mask",))(lambda config, name=name: PredictionCategory(name)) for name in CATEGORIES
 )  # the MetricConfig does not matter
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """An aligner's links for a sentence pair, between words counted from 0, with scores from 0 to 1."""
-
-    links: Mapping[Link, float] = field(default_factory=dict)
-
-
-def read_scored(line: str) -> Scored:
-    """Read JSON with `links`, a list of [source word, target word, score].
+def read_scored(line: str) -> dict[Link, float]:
+    """Return the scores, from 0 to 1, of links between words counted from 0. Reads JSON with `links`, a list of [source
+    word, target word, score].
 
     An empty line or `{}` has no links. Raises ValueError.
     """
-    return Scored(read_json(line, scored=True)[1])
+    return read_json(line, scored=True)[1]

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.config import Compared, MetricConfig, citing
+from synmt.metrics.config import Compared, MetricConfig, declaring
 from synmt.metrics.metric import Score, Statistics
 from synmt.trees.constituency import Tree, read_brackets, subtree_ends
 from synmt.trees.dependency import UNKNOWN
@@ -83,7 +83,7 @@ class Attachment:
 
 
 upos, uas, las = (  # the MetricConfig does not matter
-    citing("zeman2018conll")(lambda config, name=name: Attachment(name)) for name in NAMES
+    declaring(cites=("zeman2018conll",))(lambda config, name=name: Attachment(name)) for name in NAMES
 )
 
 
@@ -131,7 +131,7 @@ class Bracketing:
         return Score("F1", float(self.scores(totals[None])[0]), signature, f"({details})")
 
 
-@citing("black1991procedure")
+@declaring(cites=("black1991procedure",))
 def evalb(config: MetricConfig) -> Bracketing:
     return Bracketing()
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from synmt.metrics import METRICS
 from synmt.metrics.config import Compared, MetricConfig
-from synmt.metrics.links import Prediction, Scored, read_prediction, read_scored
+from synmt.metrics.links import Prediction, read_prediction, read_scored
 from synmt.metrics.metric import Metric, Row
 from synmt.metrics.parses import read_parse
 from synmt.streams import Line, WrongUsage, check_stdin_once, read_lines, readable, side_by_side, sniff
@@ -205,9 +205,9 @@ def _check_inside(items: Sequence[Any], lines: Sequence[Line], sides: Sequence[L
             raise line.error(f"{error} (words count from 0)") from None
 
 
-def _links_of(item: Links | Prediction | Scored) -> Set[Link]:
-    if isinstance(item, Scored):
-        return item.links.keys()
+def _links_of(item: Links | Prediction | Mapping[Link, float]) -> Set[Link]:
+    if isinstance(item, Mapping):
+        return item.keys()
     return item.links if isinstance(item, Prediction) else item.possible
 
 

@@ -11,7 +11,7 @@ with the least ECE, is fitted to gold links. (Guo et al. maximize likelihood, wh
 are confident and wrong.) A link is correct if it is a possible link of the reference, as in the precision of links.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,11 +19,10 @@ import numpy.typing as npt
 
 from synmt import __version__
 from synmt.metrics.config import MetricConfig
-from synmt.metrics.links import Scored
 from synmt.metrics.reading import Files, open_rows
 from synmt.metrics.report import Fields, Part, Table, in_form
 from synmt.streams import readable
-from synmt.text.links import Links
+from synmt.text.links import Link, Links
 
 Floats = npt.NDArray[np.float64]
 BINS = 10
@@ -55,9 +54,9 @@ class Reliability:
     tempered: float
 
     @classmethod
-    def of(cls, pairs: Iterable[tuple[Scored, Links]]) -> "Reliability":
-        """Compare links with a reference. Raises ValueError if there are no links."""
-        found = [(score, link in gold.possible) for item, gold in pairs for link, score in item.links.items()]
+    def of(cls, pairs: Iterable[tuple[Mapping[Link, float], Links]]) -> "Reliability":
+        """Compare the scores of links with a reference. Raises ValueError if there are no links."""
+        found = [(score, link in gold.possible) for links, gold in pairs for link, score in links.items()]
         if not found:
             raise ValueError("no links with scores")
         scores = np.array([score for score, _ in found], np.float64)

@@ -28,7 +28,7 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.metrics.base import Metric as SacreMetric
 
 from synmt import __version__
-from synmt.metrics.config import DEFAULTS, Compared, MetricConfig, citing, using
+from synmt.metrics.config import DEFAULTS, Compared, MetricConfig, declaring
 from synmt.metrics.metric import Score, Statistics
 
 OF_CHRF = "case", "chrf-beta", "chrf-average"
@@ -56,8 +56,7 @@ class SacreBleuMetric:
         return Score(result.name, result.score, self._metric.get_signature().format(), details)
 
 
-@citing("papineni2002bleu", "post2018call")
-@using("tokenize", "case", "effective-order")
+@declaring(cites=("papineni2002bleu", "post2018call"), uses=("tokenize", "case", "effective-order"))
 def bleu(config: MetricConfig = DEFAULTS) -> SacreBleuMetric:
     """Return corpus BLEU. Raises ValueError as `sacre_bleu`."""
     return SacreBleuMetric(sacre_bleu(config))
@@ -79,8 +78,7 @@ def sacre_bleu(config: MetricConfig) -> BLEU:
         raise ValueError(f"tokenization {config.tokenize}: sacreBLEU cannot download its model: {error}") from None
 
 
-@citing("popovic2015chrf", "post2018call")
-@using(*OF_CHRF)
+@declaring(cites=("popovic2015chrf", "post2018call"), uses=OF_CHRF)
 def chrf(config: MetricConfig = DEFAULTS, word_order: int = 0) -> SacreBleuMetric:
     """Return corpus chrF over character 1- to 6-grams and word 1- to `word_order`-grams: 1 is chrF+, 2 is chrF++.
 
@@ -96,12 +94,11 @@ def chrf(config: MetricConfig = DEFAULTS, word_order: int = 0) -> SacreBleuMetri
 
 
 chrf_plus, chrf_plus_plus = (
-    citing("popovic2017chrf", "post2018call")(using(*OF_CHRF)(partial(chrf, word_order=order))) for order in (1, 2)
+    declaring(cites=("popovic2017chrf", "post2018call"), uses=OF_CHRF)(partial(chrf, word_order=n)) for n in (1, 2)
 )
 
 
-@citing("snover2006study", "post2018call")
-@using("case")
+@declaring(cites=("snover2006study", "post2018call"), uses=("case",))
 def ter(config: MetricConfig = DEFAULTS) -> SacreBleuMetric:
     """Return corpus TER on Tercom's tokens; as in Tercom, it ignores case by default."""
     return SacreBleuMetric(TER(case_sensitive=config.case == "mixed"))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from synmt.metrics.links import Scored, read_scored
+from synmt.metrics.links import read_scored
 from synmt.metrics.reliability import BINS, Reliability, tempered
 from synmt.text.links import Link, Links, read_links
 
@@ -27,7 +27,7 @@ def slow_error(scores: dict[Link, float], gold: frozenset[Link]) -> float:
 
 @given(FOUND, st.frozensets(st.tuples(st.integers(0, 5), st.integers(0, 5))))
 def test_the_error_equals_the_definition(scores: dict[Link, float], gold: frozenset[Link]) -> None:
-    found = Reliability.of([(Scored(scores), Links(frozenset(), gold))])
+    found = Reliability.of([(scores, Links(frozenset(), gold))])
     assert found.error == pytest.approx(slow_error(scores, gold))
     assert sum(each.links for each in found.bins) == found.all.links == len(scores)
     assert found.all.right == pytest.approx(sum(link in gold for link in scores) / len(scores))
@@ -58,17 +58,17 @@ def test_overconfidence_is_detected() -> None:
     for p in (0.8, 0.6):
         sure = (p / (1 - p)) ** 2 / (1 + (p / (1 - p)) ** 2)
         for line in range(100):
-            pairs.append((Scored({(0, 0): sure}), read_links("0p0" if line < 100 * p else "1-1")))
+            pairs.append(({(0, 0): sure}, read_links("0p0" if line < 100 * p else "1-1")))
     found = Reliability.of(pairs)
     assert found.temperature == pytest.approx(2, rel=0.02) and found.tempered < 0.005 < 0.1 < found.error
     assert [(each.low, each.links, round(each.right, 6)) for each in found.bins] == [(0.6, 100, 0.6), (0.9, 100, 0.8)]
 
 
 def test_links_with_scores_are_read_from_json() -> None:
-    assert read_scored('{"links": [[0, 2, 0.5], [1, 1, 1]], "source": []}') == Scored({(0, 2): 0.5, (1, 1): 1})
-    assert read_scored(" ") == read_scored("{}") == Scored({})
+    assert read_scored('{"links": [[0, 2, 0.5], [1, 1, 1]], "source": []}') == {(0, 2): 0.5, (1, 1): 1}
+    assert read_scored(" ") == read_scored("{}") == {}
     with pytest.raises(ValueError, match="no links with scores"):
-        Reliability.of([(Scored({}), Links())])
+        Reliability.of([({}, Links())])
 
 
 @pytest.mark.parametrize(
