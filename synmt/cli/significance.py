@@ -75,16 +75,18 @@ def command(
     if not is_sign and not segments and not (references and len(systems) > 1):
         raise WrongUsage("give the files of two or more systems, and --references")
 
-    from synmt.metrics.comparisons import compare_systems, compare_tables
+    from synmt.metrics.comparisons import compare_settings, read_settings, report_findings, report_signs
     from synmt.metrics.reading import Files, open_input
     from synmt.metrics.segments import read_segments
+    from synmt.metrics.significance import compare
 
     with bad_input():
         if is_sign:
-            lines = compare_tables(read_lines(or_stdin(systems)), form)
-        elif segments:
-            lines = compare_systems(read_segments(read_lines(or_stdin(systems)), not lower_is_better), config, form)
+            tables = read_settings(read_lines(or_stdin(systems)))
+            return write_lines(report_signs(compare_settings(*tables), form))
+        if segments:
+            given = read_segments(read_lines(or_stdin(systems)), not lower_is_better)
         else:
             given = open_input(metrics, Files(systems, references), config_of(MetricConfig, settings))
-            lines = compare_systems(given, config, form)
-    write_lines(lines)
+        found = compare(given, config.test, config.resamples, config.seed, config.against)
+    write_lines(report_findings(found, config.level, form))

@@ -11,10 +11,9 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 
 from synmt.metrics import METRICS
-from synmt.metrics.config import MetricConfig, SignificanceConfig
-from synmt.metrics.reading import Input
+from synmt.metrics.config import MetricConfig
 from synmt.metrics.report import Fields, Part, Table, in_form, signatures
-from synmt.metrics.significance import TESTS, Comparison, Findings, compare
+from synmt.metrics.significance import TESTS, Comparison, Findings
 from synmt.streams import BadInput, Line, counted
 
 NEEDED = {"system", "metric", "score"}
@@ -184,15 +183,3 @@ def report_findings(findings: Findings, level: float, form: str) -> Iterator[str
 def report_signs(tests: Sequence[SignTest], form: str) -> Iterator[str]:
     """Return the result of the sign test in a form: a table, or one row of TSV or JSON per system."""
     return in_form(form, signs_as_text(tests), map(asdict, tests))
-
-
-def compare_systems(given: Input, config: SignificanceConfig, form: str) -> Iterator[str]:
-    """Compare systems by a test, and return the findings as text, tsv or json. Raises BadInput, and ValueError if there
-    are no rows."""
-    findings = compare(given, config.test, config.resamples, config.seed, config.against)
-    return report_findings(findings, config.level, form)
-
-
-def compare_tables(lines: Iterable[Line], form: str) -> Iterator[str]:
-    """Compare tables by the sign test, and return the result as text, tsv or json. Raises BadInput."""
-    return report_signs(compare_settings(*read_settings(lines)), form)
