@@ -321,12 +321,11 @@ def known_in(
     means: Mapping[str, tuple[str, ...]] | None = None,
 ) -> dict[str, Known]:
     """Return the settings of a config by the names of their options; arguments as for `options_in`."""
-    options = options_in(config, prefix, needs, unless, means)
-    found = {}
-    for each in settings_of(config):
-        negation = f"{prefix}no-{each.name}".replace("_", "-") if each.default is True else ""
-        found[options[each.name].name] = Known(options[each.name], each, negation)
-    return found
+    options = options_in(config, prefix, needs, unless, means).values()
+    return {
+        option.name: Known(option, each, f"{prefix}no-{each.name}".replace("_", "-") if each.default is True else "")
+        for option, each in zip(options, settings_of(config), strict=True)
+    }
 
 
 def check_keywords(given: Mapping[str, Any], known: Mapping[str, Known]) -> None:

@@ -14,18 +14,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from synmt.cli.paths import Reads, Writes, check_paths
-from synmt.options import (
-    CODE,
-    PATHS,
-    Option,
-    Scope,
-    Setting,
-    check_used,
-    conditions,
-    is_language,
-    options_in,
-    settings_of,
-)
+from synmt.options import CODE, PATHS, Known, Option, Scope, Setting, check_used, conditions, is_language, known_in
 from synmt.streams import BadInput, WrongUsage
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -281,15 +270,12 @@ def options_of(
     """Add an option for each setting of a config, such as --pascal-heads for `heads` under the prefix `pascal-`.
 
     preset: whether a preset may change the defaults, so that an option that is not given is None; needs, unless, means:
-    as in `options_in`; short: second names, such as -t; only: the options to add; of_idea: as in SectionOption.
+    as in `known_in`; short: second names, such as -t; only: the options to add; of_idea: as in SectionOption.
     """
-    options = options_in(config, prefix, needs, unless, means)
     return _all(
-        _option(
-            each, options[each.name], prefix, (short or {}).get(each.name, ""), preset, section=section, of_idea=of_idea
-        )
-        for each in settings_of(config)
-        if only is None or options[each.name].name in only
+        _option(each, (short or {}).get(name, ""), preset, section=section, of_idea=of_idea)
+        for name, each in known_in(config, prefix, needs, unless, means).items()
+        if only is None or name in only
     )
 
 
@@ -305,8 +291,8 @@ def _all(options: Iterable[Decorator]) -> Decorator:
     return lambda command: reduce(lambda done, option: option(done), reversed(list(options)), command)
 
 
-def _option(setting: Setting, option: Option, prefix: str, short: str, preset: bool, **page: Any) -> Decorator:
-    flag = f"--{option.name}"
+def _option(known: Known, short: str, preset: bool, **page: Any) -> Decorator:
+    setting, flag = known.setting, f"--{known.option.name}"
     word = setting.help.split(maxsplit=1)[0]
     first = setting.help[0]
     about = f"{first.upper() if word.isascii() else first}{setting.help[1:]}."  # λ and p₀ are names, and stay
@@ -317,11 +303,11 @@ def _option(setting: Setting, option: Option, prefix: str, short: str, preset: b
         "default": None if preset else setting.default,
         "help": about,
         **page,
-        "option": option,
+        "option": known.option,
         "metavar": metavar,
     }
     if setting.kind is bool:
-        both = f"{flag}/--{prefix}no-{setting.name.replace('_', '-')}" if setting.default else flag
+        both = f"{flag}/--{known.negation}" if known.negation else flag
         return click.option(both, cls=SectionOption, is_flag=True, **more)
     flags = [short, flag] if short else [flag]
     return click.option(*flags, cls=SectionOption, type=_type(setting), multiple=setting.several, **more)
