@@ -26,7 +26,7 @@ from synmt.challenge.pattern import (
     read_pattern,
     values_of,
 )
-from synmt.options import Known, check_settings, config_of, known_in, setting
+from synmt.options import Known, check_settings, chosen, config_of, known_in, setting
 from synmt.trees.dependency import UNKNOWN
 from synmt.trees.record import ParseRecord, RecordError
 
@@ -61,23 +61,35 @@ class WordQuery:
         return [column_of(each.key) for each in self.conditions]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """The position of a word relative to its head, or a pattern."""
+
+    min_distance: int = setting(0, "the head is more than N positions away; a root counts as position 0", most=10**6)
+    direction: Direction | None = setting(None, "the side of the head on which the word is")
+    pattern: str | None = setting(
+        None, "clauses about several words: V [upos=VERB]; V -[obj]-> O; O < V", metavar="PATTERN"
+    )
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a setting out of bounds, and for a pattern that cannot be read."""
+        check_settings(self)
+        if self.pattern is not None:
+            read_pattern(self.pattern)
+
+
 @dataclass(frozen=True)
-class Query:
+class Query(Shape):
     """Conditions on a word, its head, and a word of the translation to which it is linked.
 
-    pattern: replaces the conditions on word and head; its first node is the linked word.
-    min_distance: the head is more than this many positions away; the distance of a root is its own position.
-    direction: the word comes before or after its head.
-    min_move: the position of the linked word differs by more than this.
+    pattern: replaces the conditions on word and head; its first node is the linked word. min_move: the position of the
+    linked word differs by more than this.
     """
 
     word: WordQuery = WordQuery()
     head: WordQuery = WordQuery()
     linked: WordQuery = WordQuery()
-    min_distance: int = 0
-    direction: Direction | None = None
     min_move: int = -1
-    pattern: str | None = None
 
     @cached_property
     def shape(self) -> Pattern:
@@ -100,23 +112,6 @@ class Query:
         return names.index(node) if node else 0
 
 
-@dataclass(frozen=True)
-class Shape:
-    """The position of a word relative to its head, or a pattern."""
-
-    min_distance: int = setting(0, "the head is more than N positions away; a root counts as position 0", most=10**6)
-    direction: Direction | None = setting(None, "the side of the head on which the word is")
-    pattern: str | None = setting(
-        None, "clauses about several words: V [upos=VERB]; V -[obj]-> O; O < V", metavar="PATTERN"
-    )
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for a setting out of bounds, and for a pattern that cannot be read."""
-        check_settings(self)
-        if self.pattern is not None:
-            read_pattern(self.pattern)
-
-
 def known() -> dict[str, Known]:
     """Return the options of a query without links, by name."""
     return {**known_in(WordQuery), **known_in(WordQuery, "head-"), **known_in(Shape)}
@@ -125,10 +120,9 @@ def known() -> dict[str, Known]:
 def query_of(options: Mapping[str, Any], linked: WordQuery = WordQuery(), min_move: int = -1) -> Query:
     """Return the query of these options, given as keywords. Raises ValueError, also if every word would match."""
     word, head = (config_of(WordQuery, options, prefix) for prefix in ("", "head-"))
-    where = config_of(Shape, options)
-    if where.pattern and Query(word, head, WordQuery(), where.min_distance, where.direction) != Query():
+    query = Query(word, head, linked, min_move, **chosen(Shape, options))
+    if query.pattern and query != Query(linked=linked, min_move=min_move, pattern=query.pattern):
         raise ValueError("--pattern replaces all other conditions")
-    query = Query(word, head, linked, where.min_distance, where.direction, min_move, where.pattern)
     if query == Query():
         raise ValueError("a query needs a condition, such as --relation or --word")
     return query
@@ -174,8 +168,8 @@ def _is_linked(word: int, query: Query, translation: LinkedTranslation) -> bool:
 
 def marked(record: ParseRecord, found: Iterable[Iterable[int]]) -> str:
     """Return the tokens, with stars around the words found."""
-    chosen = {number for match in found for number in match}
-    return " ".join(f"*{token}*" if word in chosen else token for word, token in enumerate(record.tokens, 1))
+    starred = {number for match in found for number in match}
+    return " ".join(f"*{token}*" if word in starred else token for word, token in enumerate(record.tokens, 1))
 
 
 def explained(record: ParseRecord, query: Query, found: Sequence[Sequence[int]]) -> str:

@@ -30,7 +30,8 @@ def test_matches_equal_those_of_a_plain_check(
     relation = data.draw(st.sampled_from([None, *record.deprels]))
     head_word = data.draw(st.sampled_from([None, *record.tokens]))
     escaped = [each and re.sub(r"([*?[])", r"[\1]", each) for each in (relation, head_word)]
-    query = Query(WordQuery(relation=escaped[0]), WordQuery(word=escaped[1]), WordQuery(), distance, direction)  # type: ignore[arg-type]
+    words = WordQuery(relation=escaped[0]), WordQuery(word=escaped[1])
+    query = Query(*words, min_distance=distance, direction=direction)  # type: ignore[arg-type]
     expected = []
     for word, (deprel, head) in enumerate(zip(record.deprels, record.heads, strict=True), 1):
         if relation is not None and deprel.lower() != relation.lower():
