@@ -126,12 +126,7 @@ class Pattern:
     def matches(self, record: ParseRecord, given: Mapping[str, int] | None = None) -> Iterator[dict[str, int]]:
         """Yield the words of each match by node, counted from 1. given: nodes whose words are known."""
         known = dict(given or {})
-        if all(self._fits(record, name, word) for name, word in known.items()) and all(
-            each.holds(record, known[each.first], known[each.second])
-            for each in self.relations
-            if each.first in known and each.second in known
-        ):
-            yield from self._extended(record, known, [name for name in self.names if name not in known])
+        return self._extended(record, known, sorted(self.names, key=lambda name: name not in known))  # known ones first
 
     def _extended(self, record: ParseRecord, known: dict[str, int], names: Sequence[str]) -> Iterator[dict[str, int]]:
         if not names:
@@ -141,7 +136,7 @@ class Pattern:
         name, *rest = names
         for word in self._choices(record, known, name):
             found = {**known, name: word}
-            if self._fits(record, name, word) and all(
+            if all(each.holds(record, word) for each in self.conditions.get(name, ())) and all(
                 each.holds(record, found[each.first], found[each.second])
                 for each in self.relations
                 if name in (each.first, each.second) and each.first in found and each.second in found
@@ -149,7 +144,10 @@ class Pattern:
                 yield from self._extended(record, found, rest)
 
     def _choices(self, record: ParseRecord, known: Mapping[str, int], name: str) -> Sequence[int]:
-        """Return the words that a node may be, given the arcs to known nodes below it."""
+        """Return the words that a node may be: its own if it is known, or those that its arcs to known nodes below it
+        allow."""
+        if name in known:
+            return [known[name]]
         below = [
             known[each.second] for each in self.relations if each.is_arc and each.first == name and each.second in known
         ]
@@ -158,9 +156,6 @@ class Pattern:
             above = _head(record, below[0])
             return [above] if above >= least and above not in known.values() else []
         return [word for word in range(least, len(record.tokens) + 1) if word not in known.values()]
-
-    def _fits(self, record: ParseRecord, name: str, word: int) -> bool:
-        return all(each.holds(record, word) for each in self.conditions.get(name, ()))
 
 
 def _head(record: ParseRecord, word: int) -> int:
