@@ -5,8 +5,8 @@ import pickle
 import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
@@ -67,7 +67,7 @@ class Pool(Generic[T, U]):
 
         Raises what the work raises, BadInput if a process dies, and a BadInput of `items` after all results.
         """
-        pending: deque[_Answer] = deque()
+        pending: deque[Future[U]] = deque()
         failure: BadInput | None = None
         upcoming = iter(items)
         while failure is None:
@@ -95,24 +95,12 @@ class Pool(Generic[T, U]):
             self._workers.append(worker)
         return worker
 
-    def _result(self, answer: "_Answer") -> U:
+    def _result(self, answer: Future[U]) -> U:
         at_work = {each.pipe: each for each in self._workers}
-        while not answer.has_come:
+        while not answer.done():
             for pipe in wait(at_work):
                 at_work[pipe].take()  # type: ignore[index]
-        if answer.error:
-            raise answer.error
-        result: U = answer.result
-        return result
-
-
-@dataclass
-class _Answer:
-    """A process's answer to an item."""
-
-    has_come: bool = False
-    result: Any = None
-    error: Exception | None = None
+        return answer.result()
 
 
 class _Worker:
@@ -120,15 +108,15 @@ class _Worker:
 
     def __init__(self, opening: bytes) -> None:
         self.pipe, theirs = CONTEXT.Pipe()
-        self.owed: deque[_Answer] = deque()
+        self.owed: deque[Future[Any]] = deque()
         self.process = CONTEXT.Process(target=_serve, args=(theirs,), daemon=True)
         with _without_main():
             self.process.start()
         theirs.close()  # so that we notice if the process dies
         self._send(opening)
 
-    def give(self, item: object) -> _Answer:
-        answer = _Answer()
+    def give(self, item: object) -> Future[Any]:
+        answer: Future[Any] = Future()
         self._send(pickle.dumps(item))
         self.owed.append(answer)
         return answer
@@ -137,9 +125,11 @@ class _Worker:
         """Read the next answer."""
         with _naming_death():
             message = self.pipe.recv_bytes()
-        answer = self.owed.popleft()
-        answer.result, answer.error = pickle.loads(message)
-        answer.has_come = True
+        result, error = pickle.loads(message)
+        if error:
+            self.owed.popleft().set_exception(error)
+        else:
+            self.owed.popleft().set_result(result)
 
     def _send(self, message: bytes) -> None:
         with _naming_death():
