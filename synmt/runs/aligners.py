@@ -72,12 +72,14 @@ class Aligners(Work):
             for seed in self.run.seeds:
                 for name in _in_order(self.rows):
                     if seed == self._seed(name, seed):
-                        self._add(size, name, seed)
+                        self._add_aligner(size, name, seed)
         for size in self.run.sizes:
             for name in self.rows:
                 for seed in dict.fromkeys(self._seed(name, each) for each in self.run.seeds):
+                    links = self._links_of(size, name, seed)
                     for test in self.run.tests:
-                        self._add_test(size, name, seed, test)
+                        path = self._test_of(size, name, seed, test)
+                        self.add_test(named(name, seed, size), path, links, self.lengths, test)
 
     def outputs(self) -> list[Output]:
         return [
@@ -138,7 +140,7 @@ class Aligners(Work):
         work = partial(self.place.write, path, "joined", {"columns": [[each] for each in parsed]})
         self.add(("preparing", f"{path.parent.name}/{path.name}"), path, {"columns": parsed}, work)
 
-    def _add(self, size: int | None, name: str, seed: int) -> None:
+    def _add_aligner(self, size: int | None, name: str, seed: int) -> None:
         """Add the task that fits an aligner and links the bitext."""
         row, path = self.rows[name], self._links_of(size, name, seed)
         pairs = "trees.tsv" if row.reads_trees else f"words-{row.letters}.tsv" if row.letters else "words.tsv"
@@ -163,10 +165,6 @@ class Aligners(Work):
 
     def _model_of(self, size: int | None, name: str, seed: int) -> Path:
         return self.place.folder / str(size or "all") / f"{name}.{self._seed(name, seed)}"
-
-    def _add_test(self, size: int | None, name: str, seed: int, test: str) -> None:
-        path, links = self._test_of(size, name, seed, test), self._links_of(size, name, seed)
-        self.add_test(named(name, seed, size), path, links, self.lengths, test)
 
 
 def fit_in(place: Workplace, out: Path, links: Path, inputs: Options, row: Row, models: Options) -> Cost:

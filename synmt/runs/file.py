@@ -41,8 +41,8 @@ TYPES: Mapping[type, str] = {list: "list", dict: "table"}
 SECTIONS: Mapping[str, tuple[type, ...]] = {
     "seeds": (list,), "sizes": (list, dict), "metrics": (list,), **dict.fromkeys(TABLES, (dict,)),
 }  # fmt: skip
-# Options of an aligner in a run: other aligners that it uses, its method, and the length to which words are truncated.
 LEARNED = ("guide", "models")  # what an aligner learns from: another aligner of the run, or a file or folder
+# Options of an aligner in a run: other aligners that it uses, its method, and the length to which words are truncated.
 OF_ALIGNERS = (*LEARNED, "links-from", "method", "letters")
 COMMANDS = {  # tables of options that all systems share
     "systems": ("train", "parse", "translate"), "aligners": ("parse", "align"),

@@ -52,12 +52,12 @@ class Projections(Work):
             self._add_joined(self._pairs(size, every=False), [each for each in tests if _has_source(each)])
             self._add_aligner(size)
             for name in self.run.systems:
-                self._add(size, name)
+                self._add_projection(size, name)
         for size in self.run.sizes:
             for name in self.run.systems:
-                for test in self.run.tests:
-                    if _is_scored(self.run, name, test):
-                        self._add_test(size, name, test)
+                lengths = {test: self.lengths[test] for test in self.run.tests if _is_scored(self.run, name, test)}
+                for test in lengths:
+                    self.add_test(name, self._test_of(size, name, test), self._trees_of(size, name), lengths, test)
 
     def outputs(self) -> list[Output]:
         (seed,) = self.run.seeds
@@ -127,17 +127,13 @@ class Projections(Work):
         work = partial(fit_in, self.place, out, path, inputs, self._aligner, {})
         self.add(("aligning", out.name), path, inputs, work)
 
-    def _add(self, size: int | None, name: str) -> None:
+    def _add_projection(self, size: int | None, name: str) -> None:
         options, path = _options(self.run, name), self._trees_of(size, name)
         inputs = {"pairs": self._pairs(size, every=bool(options.get("fit"))), "target-language": self.run.languages[1]}
         inputs |= options
         links = self._data("links", f"{size or 'all'}.jsonl")
         work = partial(self.place.write, path, "project", {**inputs, "aligner": self._aligner_of(size)})
         self.add(("projecting", name), path, {**inputs, "links": links}, work, anew=True)
-
-    def _add_test(self, size: int | None, name: str, test: str) -> None:
-        lengths = {each: self.lengths[each] for each in self.run.tests if _is_scored(self.run, name, each)}
-        self.add_test(name, self._test_of(size, name, test), self._trees_of(size, name), lengths, test)
 
 
 def _options(run: RunFile, name: str) -> Options:
