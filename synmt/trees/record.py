@@ -140,6 +140,8 @@ def check_heads(heads: Sequence[int], sentences: Sequence[int] = (), partial: bo
     """
     if UNATTACHED in heads and not partial:
         raise RecordError(f"word {heads.index(UNATTACHED) + 1} has no head, but complete trees are needed")
+    if sentences and (sum(sentences) != len(heads) or min(sentences) < 1):
+        raise RecordError(f"sentences of {list(sentences)} words for {counted(len(heads), 'word')}")
     first = 1
     for length in sentences or [len(heads)]:
         _check_tree(heads, range(first, first + length))

@@ -143,6 +143,12 @@ def test_unknown_columns_stay_unknown() -> None:
         (block("1-3 ab _ _ _ _", "1 a X 0 root _"), 1, "multiword token 1-3 of 1 word"),
         (block("2-3 ab _ _ _ _", "1 a X 0 root _"), 1, "multiword token 2-3 before word 1"),
         (block("1-b ab _ _ _ _", "1 a X 0 root _"), 1, "invalid literal"),
+        ("# sentences = 5 3\n" + FATHER, 1, "sentences of .* words for 5 words"),
+        (
+            "# sentences = 1\n" + block("1 a X 0 root _", "2 b X 3 dep _", "3 c X 2 dep _"),
+            1,
+            "sentences of .* words for 3 words",
+        ),
     ],
 )
 def test_errors_name_the_row_of_a_bad_block(text: str, row: int, cause: str) -> None:
