@@ -42,7 +42,7 @@ for source, found in zip(sources, beam_search(
     for each in found[:4]:
         entries = folder.vocabulary.decode(each.ids)
         assert entries and not entries[-1].endswith("@@")
-        (forced,) = force(translator, folder.config, [ForcedPair(source, entries)])
+        (forced,) = force(translator, [ForcedPair(source, entries)])
         either = forced.total(), sum(forced.log_probabilities[:-1])  # with an end, or cut at the limit
         assert min(abs(each.log_probability - total) for total in either) < 1e-3, (each, either)
         compared += 1

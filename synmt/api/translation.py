@@ -16,7 +16,7 @@ from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.options import check_used, options_in, settings_of
 from synmt.search.config import OF_SEARCHES, SearchConfig, TranslateConfig, scope_of
-from synmt.search.scores import ForcedTarget, forced_pairs, forced_windows
+from synmt.search.scores import ForcedTarget, scored
 from synmt.search.stream import open_batches, source_sentences, words_of_sides
 from synmt.search.translation import Translation, Translator, load
 from synmt.streams import BadLines, Latest, Line, Notes, OnError, shown
@@ -183,13 +183,8 @@ class Model:
     def _forced(
         self, translator: Translator, config: TranslateConfig, pairs: Iterable[Pair] | Path, on_error: OnError
     ) -> Iterator[ForcedTarget]:
-        model, bad = self.folders[0].config, BadLines(on_error)
-        sides = words_of_sides(model, config)
-        columns = columns_of(pairs, bad)
-        latest, notes = Latest(), Notes()
-        forced = forced_pairs(translator, model, sides, columns, config, bad, latest)
-        for window in forced_windows(translator, model, forced, config, latest, notes):
-            yield from window
+        bad, notes, sides = BadLines(on_error), Notes(), words_of_sides(translator.config, config)
+        yield from scored(translator, sides, columns_of(pairs, bad), config, bad, notes, Latest())
         say_doubts(bad, notes, *sides)
 
 

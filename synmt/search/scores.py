@@ -29,7 +29,7 @@ from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.stream import words_of_sides
 from synmt.search.translation import WINDOW, Translator
 from synmt.search.tree_search import sums_over_strings
-from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, counted, windows
+from synmt.streams import BadInput, BadLines, Latest, Line, Notes, OnError, counted, windows, write_lines
 from synmt.text.tokenization import open_tokenizer
 from synmt.text.vocabulary import END_TOKEN
 from synmt.trees.arc_tokens import is_arc, write_entries
@@ -77,30 +77,47 @@ def score_stream(model: Path, files: Sequence[str], config: TranslateConfig, dev
     """
     folder = ModelFolder.open(model, ModelConfig)
     translator = Translator.open(folder, local_device(device), SearchConfig(), config)
-    bad = BadLines(on_error)
     sides = words_of_sides(folder.config, config)
-    latest, notes = Latest(), Notes()
-    pairs = forced_pairs(translator, folder.config, sides, read_columns(files, bad), config, bad, latest)
-    with LineWriter() as output:
-        for window in forced_windows(translator, folder.config, pairs, config, latest, notes):
-            for forced in window:
-                output.write(_line(forced, bool(folder.config.target.spelling.trees), config))
-            if latest.pauses():
-                output.flush()
+    bad, notes, latest = BadLines(on_error), Notes(), Latest()
+    found = scored(translator, sides, read_columns(files, bad), config, bad, notes, latest)
+    has_trees = bool(folder.config.target.spelling.trees)
+    write_lines((_line(forced, has_trees, config) for forced in found), latest.pauses)
     say_doubts(bad, notes, *sides)
 
 
-def forced_pairs(
+def scored(
     translator: Translator,
-    model: ModelConfig,
     sides: Sides,
-    pairs: Iterable[tuple[Line, ...]],
+    lines: Iterable[tuple[Line, ...]],
+    config: TranslateConfig,
+    bad: BadLines,
+    notes: Notes,
+    latest: Latest,
+) -> Iterator[ForcedTarget]:
+    """Yield the scores of each source and target, and note how many subwords the model does not know.
+
+    latest: records each line.
+    """
+    unknown = 0
+    for window in windows(_pairs(translator, sides, lines, config, bad, latest), WINDOW, pauses=latest.pauses):
+        found = forced_targets(translator, window, config)
+        unknown += sum(not translator.vocabulary.knows(entry) for forced in found for entry in forced.entries)
+        yield from found
+    if unknown:
+        notes.add(f"{counted(unknown, 'subword')} not in the vocabulary, scored as the unknown token")
+
+
+def _pairs(
+    translator: Translator,
+    sides: Sides,
+    lines: Iterable[tuple[Line, ...]],
     config: TranslateConfig,
     bad: BadLines,
     latest: Latest,
 ) -> Iterator[ForcedPair]:
-    """Yield the pair of each source and target, empty for lines left empty; `latest` records each line."""
-    rest = iter(pairs)
+    """Yield the pair of each source and target, empty for lines left empty."""
+    model = translator.config
+    rest = iter(lines)
     for left, right in rest:
         if left.text.strip() or right.text.strip():
             rest = chain([(left, right)], rest)
@@ -141,27 +158,7 @@ def _pair(translator: Translator, source: ParseRecord, entries: Sequence[str]) -
     return ForcedPair(translator.features(source), entries)
 
 
-def forced_windows(
-    translator: Translator,
-    model: ModelConfig,
-    pairs: Iterable[ForcedPair],
-    config: TranslateConfig,
-    latest: Latest,
-    notes: Notes,
-) -> Iterator[list[ForcedTarget]]:
-    """Yield the scores of windows of targets, and note how many subwords the model does not know."""
-    unknown = 0
-    for window in windows(pairs, WINDOW, pauses=latest.pauses):
-        found = forced_targets(translator, model, window, config)
-        unknown += sum(not translator.vocabulary.knows(entry) for forced in found for entry in forced.entries)
-        yield found
-    if unknown:
-        notes.add(f"{counted(unknown, 'subword')} not in the vocabulary, scored as the unknown token")
-
-
-def forced_targets(
-    translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair], config: TranslateConfig
-) -> list[ForcedTarget]:
+def forced_targets(translator: Translator, pairs: Sequence[ForcedPair], config: TranslateConfig) -> list[ForcedTarget]:
     """Score targets; with `sum_trees`, score only words, by `force_words` if the model writes arcs among them.
 
     Raises BadInput if a target has no finite probability.
@@ -169,14 +166,14 @@ def forced_targets(
     try:
         if config.sum_trees and isinstance(translator.output, ArcOutput):
             return force_words(translator, pairs, translator.output, config.sum_trees)
-        return force(translator, model, pairs)
+        return force(translator, pairs)
     except FloatingPointError as error:
         raise BadInput(f"this model computes NaN or infinite values: {error}", str(translator.path)) from None
 
 
-def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair]) -> list[ForcedTarget]:
+def force(translator: Translator, pairs: Sequence[ForcedPair]) -> list[ForcedTarget]:
     """Score targets, in order."""
-    corpus = Corpus.empty(translator.vocabulary, model.target, PrefixPlan(0, PREFIX_TOKENS, whole=True))
+    corpus = Corpus.empty(translator.vocabulary, translator.target, PrefixPlan(0, PREFIX_TOKENS, whole=True))
     for pair in pairs:
         if pair.target:
             corpus.append(pair.source, pair.target)

@@ -61,7 +61,7 @@ def test_an_exported_model_gives_the_same_scores_and_translations(
     theirs = ctranslate2.Translator(str(tmp_path / "out"), intra_threads=1)
     sources = [ours.features(record) for record in tiny.records()]
     targets = [[entry for word in words for entry in ours.bpe.segment(word)] for words in tiny.TARGETS]
-    forced = force(ours, ours.config, [ForcedPair(*each) for each in zip(sources, targets, strict=True)])
+    forced = force(ours, [ForcedPair(*each) for each in zip(sources, targets, strict=True)])
     scored = theirs.score_batch([source.tokens for source in sources], targets)
     for one, other in zip(forced, scored, strict=True):
         assert other.log_probs == pytest.approx(one.log_probabilities, abs=1e-4)

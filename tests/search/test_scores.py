@@ -25,7 +25,7 @@ def forced(path: Path, system: str, target: str, batch_tokens: int = 100) -> tup
     translator = Translator.open(folder, CPU, SearchConfig(), TranslateConfig(batch_tokens=batch_tokens))
     pairs = [*map(ForcedPair, tiny.source_features(system), tiny.target_entries(target))]
     pairs.insert(2, ForcedPair(pairs[0].source, []))
-    found = force(translator, folder.config, pairs)
+    found = force(translator, pairs)
     assert found.pop(2) == ForcedTarget()
     return translator, found
 
@@ -80,4 +80,4 @@ def test_a_model_that_overflows_has_no_scores(target: str, sum_trees: int, tmp_p
     words = [[entry for entry in entries if not is_arc(entry)] for entries in tiny.target_entries(target)]
     pairs = [*map(ForcedPair, tiny.source_features("sequence"), words)]
     with pytest.raises(BadInput, match="this model computes NaN or infinite values"):
-        forced_targets(translator, folder.config, pairs, config)
+        forced_targets(translator, pairs, config)

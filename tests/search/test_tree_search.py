@@ -113,7 +113,7 @@ def test_the_sum_is_over_strings_not_trees(tmp_path: Path) -> None:
                 trees.add((tuple(record.heads), tuple(record.deprels)))
     assert (len(strings), len(trees)) == (8 * 9, 7 * 9)
     source = tiny.source_features("mask")[0]
-    each = [found.total() for found in force(translator, folder.config, [ForcedPair(source, one) for one in strings])]
+    each = [found.total() for found in force(translator, [ForcedPair(source, one) for one in strings])]
     (summed,) = force_words(translator, [ForcedPair(source, words)], translator.output, 1000)
     assert summed.total() == pytest.approx(math.log(math.fsum(map(math.exp, each))), abs=1e-4)
 
@@ -131,7 +131,7 @@ def test_the_result_is_a_tree_with_the_score_of_its_string(target: str, tmp_path
     for each in found:
         entries = folder.vocabulary.decode(each.ids)
         check_heads(read_transitions(entries, translator.output.style).heads)
-        (forced,) = force(translator, folder.config, [ForcedPair(source, entries)])
+        (forced,) = force(translator, [ForcedPair(source, entries)])
         assert each.log_probability == pytest.approx(forced.total(), abs=1e-4)
         words = 1 + sum(transition.kind & 3 > 0 for transition in map(translator.output.style.token, entries))
         assert each.score >= each.log_probability / translator.search.penalty(words) - 1e-6
