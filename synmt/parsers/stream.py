@@ -31,19 +31,12 @@ Again = Literal["trees", "tags"]  # what to replace in parsed sentences
 Parsed = tuple[list[ParseRecord], int]  # the records of a window, and the number of sentences too long to parse
 
 
-class ParserPool:
-    """`jobs` processes that parse windows of lines; a context manager."""
+class ParserPool(Pool[Sequence[ParserInput], Parsed]):
+    """`jobs` processes that parse windows of lines."""
 
     def __init__(self, config: ParserConfig, jobs: int) -> None:
+        super().__init__(jobs, _parsing, config)
         self.unparsed = 0
-        self._pool: Pool[Sequence[ParserInput], Parsed] = Pool(jobs, _parsing, config)
-
-    def __enter__(self) -> "ParserPool":
-        self._pool.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._pool.__exit__(*error)
 
     def parse_windows(
         self, windows: Iterable[Sequence[ParserInput]], pauses: Callable[[], bool] = never
@@ -59,7 +52,7 @@ class ParserPool:
                 if pauses():
                     yield None
 
-        for records, unparsed in self._pool.map(until_pauses()):
+        for records, unparsed in self.map(until_pauses()):
             self.unparsed += unparsed
             yield records
 

@@ -14,7 +14,7 @@ from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
 from traceback import format_exception
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from synmt.streams import BadInput
 from synmt.streams.process import search_rarely
@@ -53,7 +53,7 @@ class Pool(Generic[T, U]):
         self._jobs, self._opening = jobs, pickle.dumps((opener, arguments))
         self._workers: list[_Worker] = []
 
-    def __enter__(self) -> "Pool[T, U]":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
