@@ -51,6 +51,6 @@ class ArcSpelling(Spelling):
         return ArcOutput(self.style, vocabulary)
 
     def output_of_other_tasks(self, vocabulary: Vocabulary) -> "ArcOutput":
-        from synmt.ideas.target.arcs.search import OtherOutput
+        from synmt.ideas.target.arcs.search import ArcOutput
 
-        return OtherOutput(self.style, vocabulary)
+        return ArcOutput(self.style, vocabulary, free=True)

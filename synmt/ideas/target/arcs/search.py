@@ -17,12 +17,15 @@ from synmt.trees.transitions import SUBWORDS, Constraints, State, read_forest
 
 
 class ArcOutput(Output):
-    """Writes targets with arcs. kinds [T]: synmt.trees.arc_tokens.Kind of each entry of the vocabulary."""
+    """Writes targets with arcs.
 
-    writes_trees = True
+    free: whether it writes targets of other tasks instead. These have no arcs, and any token may follow, but the
+    decoder reads the states of their hypotheses, too.
+    kinds [T]: synmt.trees.arc_tokens.Kind of each entry of the vocabulary.
+    """
 
-    def __init__(self, style: ArcStyle, vocabulary: Vocabulary) -> None:
-        self.style = style
+    def __init__(self, style: ArcStyle, vocabulary: Vocabulary, free: bool = False) -> None:
+        self.style, self.free, self.writes_trees = style, free, not free
         self.tokens = [self.style.token(entry) for entry in vocabulary.target]
         self.kinds = torch.tensor([token.kind for token in self.tokens], dtype=torch.uint8)
 
@@ -40,7 +43,8 @@ class ArcOutput(Output):
 
 
 class TreeHypotheses(Hypotheses):
-    """Hypotheses of words and arcs. Arcs do not count towards the maximum number of subwords, `subwords` [B].
+    """Hypotheses of words and arcs. Arcs count towards the maximum number of subwords, `subwords` [B], only if the
+    output is free.
 
     states [B·K]: the words and arcs of each hypothesis so far; left [B·K]: how many subwords and tokens it may still
     add.
@@ -52,11 +56,13 @@ class TreeHypotheses(Hypotheses):
         self.output, self.constraints = output, constraints
         self.kinds = output.kinds.to(device)
         self.states = [State(output.style) for _ in subwords]
-        super().__init__([n + state.to_end(n) for n, state in zip(subwords, self.states, strict=True)])
+        with_arcs = [n + state.to_end(n) for n, state in zip(subwords, self.states, strict=True)]
+        super().__init__(subwords if output.free else with_arcs)
         self.left = list(zip(subwords, self.limits, strict=True))
 
     def forbid(self, logits: Tensor) -> None:
-        logits.masked_fill_(~self.allowed().view_as(logits), float("-inf"))
+        if not self.output.free:
+            logits.masked_fill_(~self.allowed().view_as(logits), float("-inf"))
 
     def allowed(self) -> Tensor:
         """Return which tokens may come next, [B·K,T]."""
@@ -77,28 +83,6 @@ class TreeHypotheses(Hypotheses):
         pairs = zip(rows.tolist(), tokens.tolist(), strict=True)
         new = [self.output.after(token, self.states[row], self.left[row]) for row, token in pairs]
         self.states, self.left = [state for state, _ in new], [left for _, left in new]
-
-
-class OtherOutput(ArcOutput):
-    """Writes targets of other tasks, which have no arcs. The decoder reads the states of their hypotheses, too."""
-
-    writes_trees = False
-
-    def hypotheses(self, constraints: Constraints, subwords: Sequence[int], device: torch.device) -> "FreeHypotheses":
-        return FreeHypotheses(self, constraints, subwords, device)
-
-
-class FreeHypotheses(TreeHypotheses):
-    """Hypotheses in which any token may follow. All tokens count towards `subwords`."""
-
-    def __init__(
-        self, output: ArcOutput, constraints: Constraints, subwords: Sequence[int], device: torch.device
-    ) -> None:
-        super().__init__(output, constraints, subwords, device)
-        self.limits = subwords
-
-    def forbid(self, logits: Tensor) -> None:
-        """Forbid nothing."""
 
 
 def read_string(string: list[str], style: ArcStyle) -> tuple[ParseRecord, list[str]]:
