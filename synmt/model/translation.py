@@ -58,8 +58,7 @@ class TranslationModel(nn.Module):
     ) -> Loss:
         """Return the losses for an encoded source."""
         target = replace(target, inputs=drop_words(target.inputs, word_dropout))
-        run = self.decoder.prepare(target.inputs, target.columns, target)
-        states = self.decoder(self.network, target, encoded.states, encoded.bias, run)
+        states, run = self.decoder(self.network, target, encoded.states, encoded.bias)
         accuracies = encoded.ideas.accuracies
         if run is not None:
             of_states = {name: partial(each, run.states) for name, each in run.accuracies.items()}

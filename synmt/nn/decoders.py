@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.nn.attention import AttentionEdit, one_or_both, per_layer
+from synmt.nn.attention import AttentionEdit, HeadEdit, one_or_both, per_layer
 from synmt.nn.losses import Classes, joined_accuracies
 from synmt.nn.transformer import Transformer
 
@@ -127,33 +127,14 @@ class CausalDecoder(nn.Module):
         self.lasting = [each for each in self.parts.values() if not getattr(each, "training_only", False)]
         self.unread, self.share = unread, share
 
-    def prepare(
-        self, inputs: Tensor, columns: Mapping[str, Tensor], target: TargetBatch | None = None
-    ) -> DecoderPass | None:
-        """Return the changes that ideas make to a run over whole targets, or None if there are none.
-
-        inputs [B,t] and columns: as in TargetBatch. target: the batch itself, if losses are needed.
-        """
-        if not (self.lasting if target is None else self.parts):
-            return None
-        length = inputs.shape[1]
-        tensors = {reading.name: reading.tensors(columns, length) for reading in self.readings}
-        return self.decoder_pass(tensors, torch.arange(length, device=inputs.device), target)
-
     def forward(
-        self,
-        network: Transformer,
-        target: TargetBatch,
-        encoded: Tensor,
-        source_bias: Tensor | None,
-        run: DecoderPass | None = None,
-    ) -> Tensor:
-        """Return the states that predict the entries: encoded [B,n,d], source_bias [B,1,1,n] → [P,d]
-
-        run: the result of `prepare`.
+        self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None
+    ) -> tuple[Tensor, DecoderPass | None]:
+        """Return the states that predict the entries, [P,d], and the changes that ideas made to the run, or None if
+        there are none. encoded [B,n,d], source_bias [B,1,1,n].
         """
-        run = run or self.prepare(target.inputs, target.columns, target)
-        return self._run(network, target.inputs, run, encoded, source_bias).flatten(0, 1)[target.positions]
+        states, run = self._run(network, target.inputs, target.columns, encoded, source_bias, target)
+        return states.flatten(0, 1)[target.positions], run
 
     def read(
         self,
@@ -163,22 +144,31 @@ class CausalDecoder(nn.Module):
         encoded: Tensor,
         source_bias: Tensor | None,
     ) -> Tensor:
-        """Run over whole targets: inputs [B,t], columns as in TargetBatch → [B,t,d]"""
-        return self._run(network, inputs, self.prepare(inputs, columns), encoded, source_bias)
+        """Run over whole targets without losses: inputs [B,t], columns as in TargetBatch → [B,t,d]"""
+        return self._run(network, inputs, columns, encoded, source_bias)[0]
 
     def _run(
-        self, network: Transformer, inputs: Tensor, run: DecoderPass | None, encoded: Tensor, source_bias: Tensor | None
-    ) -> Tensor:
+        self,
+        network: Transformer,
+        inputs: Tensor,
+        columns: Mapping[str, Tensor],
+        encoded: Tensor,
+        source_bias: Tensor | None,
+        target: TargetBatch | None = None,
+    ) -> tuple[Tensor, DecoderPass | None]:
+        if not (self.lasting if target is None else self.parts):
+            return network.decode(network.embed(inputs), encoded, source_bias), None
+        length = inputs.shape[1]
+        positions = torch.arange(length, device=inputs.device)
+        tensors = {reading.name: reading.tensors(columns, length) for reading in self.readings}
+        run = self.decoder_pass(tensors, positions, target)
         states = network.embed(inputs)
-        if run is None:
-            return network.decode(states, encoded, source_bias)
         if run.inputs is not None:
             states = states + run.inputs
-        positions = torch.arange(inputs.shape[1], device=inputs.device)
         contexts = _contexts(run.edits, positions, network.config.heads)
         watches = [edit.watches for edit in run.edits]
         run.states = network.decode(states, encoded, source_bias, contexts, watches)
-        return run.states
+        return run.states, run
 
     def decoder_pass(
         self, tensors: Mapping[str, Any], queries: Tensor, target: TargetBatch | None = None
@@ -220,15 +210,11 @@ class CausalDecoder(nn.Module):
 def _contexts(edits: Sequence[AttentionEdit], queries: Tensor, heads: int) -> list[AttentionEdit | None]:
     """Return each layer's edit at the positions `queries` [Q], None where it is plainly causal. Equal edits are
     shared."""
-    known: dict[tuple[int, ...], AttentionEdit | None] = {(): None}
+    known: dict[tuple[HeadEdit, ...], AttentionEdit | None] = {(): None}
     for edit in edits:
-        if (key := _key(edit)) not in known:
-            known[key] = AttentionEdit(_joined(edit, queries, heads))
-    return [known[_key(edit)] for edit in edits]
-
-
-def _key(edit: AttentionEdit) -> tuple[int, ...]:
-    return tuple(map(id, edit.heads))
+        if edit.heads not in known:
+            known[edit.heads] = AttentionEdit(_joined(edit, queries, heads))
+    return [known[edit.heads] for edit in edits]
 
 
 def _joined(edit: AttentionEdit, queries: Tensor, heads: int) -> Tensor:

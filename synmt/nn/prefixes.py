@@ -252,21 +252,10 @@ class PrefixDecoder(nn.Module):
         self.inputs = nn.ModuleList(part for part in every if part.place == "input")
         self.heads = nn.ModuleList(part for part in every if part.place == "heads")
 
-    def prepare(
-        self, inputs: Tensor, columns: Mapping[str, Tensor], target: TargetBatch | None = None
-    ) -> DecoderPass | None:
-        """Return None: the ideas of this decoder have no losses."""
-        return None
-
     def forward(
-        self,
-        network: Transformer,
-        target: TargetBatch,
-        encoded: Tensor,
-        source_bias: Tensor | None,
-        run: DecoderPass | None = None,
-    ) -> Tensor:
-        """Run as CausalDecoder does."""
+        self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None
+    ) -> tuple[Tensor, DecoderPass | None]:
+        """Run as CausalDecoder does. The ideas of this decoder have no losses."""
         embedded = network.embed(target.inputs).flatten(0, 1)
         tensors = self._tensors(target.columns, target.inputs.shape[1])
         memories = [layer.memory(encoded) for layer in network.decoder_layers]
@@ -274,7 +263,7 @@ class PrefixDecoder(nn.Module):
             self.run(network, F.embedding(pack.tokens, embedded), pack, pack.cut(tensors), memories, source_bias)
             for pack in target.prefixes
         ]
-        return found[0] if len(found) == 1 else torch.cat(found)
+        return found[0] if len(found) == 1 else torch.cat(found), None
 
     def read(
         self,

@@ -134,7 +134,7 @@ def test_the_decoder_computes_plain_attention_over_the_table(target: str) -> Non
         encoded = model.encode(source)
         ids = batch.inputs[0].tolist()
         expected = slow_states(model, tiny.TARGET_SYSTEMS[target], ids, write_entries(entries), encoded)
-        found = model.decoder(model.network, batch, encoded.states, encoded.bias)
+        found, _ = model.decoder(model.network, batch, encoded.states, encoded.bias)
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
 
@@ -147,7 +147,7 @@ def test_a_forced_search_computes_the_states_of_training(target: str) -> None:
     for index, target_ids in enumerate(corpus.targets):
         source, batch = corpus.batch([index], CPU)
         encoded = model.encode(source)
-        expected = model.network.logits(model.decoder(model.network, batch, encoded.states, encoded.bias))
+        expected = model.network.logits(model.decoder(model.network, batch, encoded.states, encoded.bias)[0])
         steps = model.decoder.start(model.network, encoded.states, encoded.bias, beam=2)
         other = [side.style.token(entry) for entry in entries[index - 1]]
         states = [State(side.style), State(side.style)]

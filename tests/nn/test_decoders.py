@@ -40,7 +40,7 @@ def test_packed_prefixes_equal_a_loop_over_prefixes(target: str, config: Transfo
     model = model_of(target, vocabulary, config)
     source, batch = corpus.batch(BATCH, CPU)
     encoded = model.encode(source)
-    states = model.decoder(model.network, batch, encoded.states, encoded.bias)
+    states, _ = model.decoder(model.network, batch, encoded.states, encoded.bias)
     expected = {}
     for row, index in enumerate(BATCH):
         alone = model.encode(corpus.batch([index], CPU)[0])
@@ -60,7 +60,7 @@ def test_later_tokens_change_no_earlier_prediction(target: str) -> None:
     model = model_of(target, vocabulary)
     source, batch = corpus.batch([0], CPU)
     encoded = model.encode(source)
-    states = model.decoder(model.network, batch, encoded.states, encoded.bias)
+    states, _ = model.decoder(model.network, batch, encoded.states, encoded.bias)
     for changed in range(1, batch.inputs.shape[1]):
         other = corpus.batch([0], CPU)[1]
         other.inputs[0, changed:] = 2
@@ -68,7 +68,7 @@ def test_later_tokens_change_no_earlier_prediction(target: str) -> None:
             late = other.columns["edge births"] >= changed
             other.columns["edge labels"][late] = (other.columns["edge labels"][late] + 1) % 2
             other.columns["edge births"][late] = changed
-        after = model.decoder(model.network, other, encoded.states, encoded.bias)
+        after, _ = model.decoder(model.network, other, encoded.states, encoded.bias)
         before_it = batch.positions < changed
         torch.testing.assert_close(after[before_it], states[before_it])
         assert not torch.allclose(after[~before_it], states[~before_it])
