@@ -3,7 +3,7 @@
 Shapes: B sentences, n positions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -27,10 +27,14 @@ class HeadSupervision(nn.Module):
         run = plain_pass(self.layers)
         if "taught_words" not in batch.columns:  # in translation
             return run
+        words = batch.columns["taught_words"]
         for each in self.taught:
-            words, targets = batch.columns["taught_words"], _of_encoder(batch, each.pattern)
-            lesson = _Lesson(HeadWatch(each.head), self.weight, words, targets)
-            lesson.join(run, each)
+            name = f"taught_{each.pattern}"
+            if each.pattern.startswith(MASK):
+                targets = batch.matrices[name]
+            else:
+                targets = target_tokens(words, batch.columns[name], each.pattern in REVERSED)
+            _Lesson(HeadWatch(each.head), self.weight, words, targets).join(run, each)
         return run
 
 
@@ -50,9 +54,9 @@ class DecoderHeadSupervision(nn.Module):
         words = target.columns["taught_words"]
         later = torch.arange(words.shape[1], device=words.device) > queries.unsqueeze(1)
         for each in self.taught:
-            targets = _of_columns(target.columns, each.pattern)
-            lesson = _Lesson(HeadWatch(each.head), self.weight, words, targets, later)
-            lesson.join(run, each, side="target ")
+            given = target.columns[f"taught_{each.pattern}"]
+            targets = target_tokens(words, given, each.pattern in REVERSED) & ~later
+            _Lesson(HeadWatch(each.head), self.weight, words, targets, later).join(run, each, side="target ")
         return run
 
 
@@ -62,14 +66,14 @@ class _Lesson:
     pass.
 
     words [B,n]: the number of each token's word, counted from 1, else 0.
-    given: returns whether query t learns to attend to key j, [B,n,n] bool.
+    targets: whether query t learns to attend to key j, [B,n,n] bool.
     hidden [n,n] bool: the keys that this head hides from each query, None if it hides none.
     """
 
     watch: HeadWatch
     weight: float
     words: Tensor
-    given: Callable[[], Tensor]
+    targets: Tensor
     hidden: Tensor | None = None
 
     def join(self, run: EncoderPass | DecoderPass, taught: Taught, side: str = "") -> None:
@@ -78,35 +82,21 @@ class _Lesson:
         run.losses.append(self.loss)
         run.accuracies[f"{side}{taught.pattern}@{taught.layer}.{taught.head + 1}"] = self.accuracy
 
-    def targets(self) -> Tensor:
-        return self.given() if self.hidden is None else self.given() & ~self.hidden
-
     def logits(self) -> Tensor:
         logits = self.watch.logits()
         return logits if self.hidden is None else logits.masked_fill(self.hidden, float("-inf"))
 
     def loss(self, *_: Tensor) -> Tensor:
         """Return −λ Σ_t log Σ_j A[t, j] over the taught tokens t and their target tokens j."""
-        return -self.weight * log_mass(self.logits(), self.targets()).sum()
+        return -self.weight * log_mass(self.logits(), self.targets).sum()
 
     def accuracy(self, *_: Tensor) -> tuple[int, int]:
         """Count the words whose first token attends most to one of its targets, and the words that are taught."""
-        targets = self.targets()
         starts = (self.words != F.pad(self.words, (1, -1))) & (self.words > 0)
-        taught = starts & targets.any(dim=2)
+        taught = starts & self.targets.any(dim=2)
         best = self.logits().argmax(dim=2, keepdim=True)
-        right = targets.gather(2, best).squeeze(2) & taught
+        right = self.targets.gather(2, best).squeeze(2) & taught
         return int(right.sum()), int(taught.sum())
-
-
-def _of_encoder(batch: SourceBatch, pattern: str) -> Callable[[], Tensor]:
-    if pattern.startswith(MASK):
-        return lambda: batch.matrices[f"taught_{pattern}"]
-    return _of_columns(batch.columns, pattern)
-
-
-def _of_columns(columns: Mapping[str, Tensor], pattern: str) -> Callable[[], Tensor]:
-    return lambda: target_tokens(columns["taught_words"], columns[f"taught_{pattern}"], pattern in REVERSED)
 
 
 def target_tokens(words: Tensor, given: Tensor, reverse: bool) -> Tensor:
