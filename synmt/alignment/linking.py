@@ -166,8 +166,9 @@ def linker_of(folder: Path, device: str, threshold: float | None) -> Linker:
     how = Extraction(aligner.heuristic, threshold if has_mean else None)
 
     def link(pairs: Sequence[SentencePair]) -> Iterator[dict[Link, float]]:
-        for pair, given in zip(pairs, aligner.align(pairs), strict=True):
-            yield extract(given, pair.source.tokens, pair.target.tokens, how).links
+        found = iter(aligner.align([pair for pair in pairs if pair.is_whole]))
+        for pair in pairs:
+            yield extract(next(found), pair.source.tokens, pair.target.tokens, how).links if pair.is_whole else {}
 
     text = aligner.text
     if text is None:

@@ -16,7 +16,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, compress, pairwise
+from itertools import accumulate, chain, pairwise
 from math import inf
 
 from synmt.data.records import SentencePair
@@ -159,14 +159,16 @@ def _carried(
 
 def _linked(window: Sequence[Example], linker: Linker) -> Iterator[Example]:
     """Yield the examples, with links if they have markup to carry."""
-    linkable = [bool(each.markup.elements and each.source and each.target) for each in window]
     pairs = [
-        SentencePair(ParseRecord(tokens=[*each.source]), ParseRecord(tokens=[*each.target]), (each.line, each.line))
-        for each in compress(window, linkable)
+        SentencePair(
+            ParseRecord(tokens=[*each.source] if each.markup.elements else []),
+            ParseRecord(tokens=[*each.target]),
+            (each.line, each.line),
+        )
+        for each in window
     ]
-    links = iter(linker.link(pairs) if pairs else ())
-    for each, has_links in zip(window, linkable, strict=True):
-        yield replace(each, links=next(links)) if has_links else each
+    for each, links in zip(window, linker.link(pairs), strict=True):
+        yield replace(each, links=links)
 
 
 def placed(markup: Markup, words: Sequence[Span], links: Mapping[Link, float], length: int) -> list[Span]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 
 from synmt.data.records import SentencePair
 from synmt.data.words import Sides, SideWords, note_doubts, say_doubts, sides_of
@@ -24,7 +23,7 @@ MOST_WORDS = 500  # memory grows with the square of their number, and time with 
 class Linker:
     """An aligner that links the words of pairs.
 
-    link: returns the links of each pair with their scores; neither side is empty.
+    link: returns the links of each pair with their scores; a pair with an empty side has none.
     languages, words: of source and target in the aligner's training data, if known.
     """
 
@@ -65,10 +64,14 @@ def projections(
     """
     _, side = sides_of_links(config, None, linker)
     reader = Reader(side, linker is not None)
-    empty = Example(Line("", "", 0), ParseRecord(), [])
+    empty = Example(Line("", "", 0), ParseRecord(), [Source(ParseRecord(), {})])
     examples = (replace(bad.read(line, reader.read, empty), line=line) for line in lines)
     linked: Iterable[Example]
-    linked = (each for window in windows(examples, WINDOW, FIRST_WINDOW, pauses) for each in _linked(window, linker))
+    linked = (
+        each
+        for window in windows(examples, WINDOW, FIRST_WINDOW, pauses)
+        for each in (_linked(window, linker) if linker else window)
+    )
     grammar = None
     if config.fit:
         linked = list(linked)
@@ -142,14 +145,8 @@ def _grammar(corpus: Iterable[Example], config: ProjectionConfig) -> Grammar:
     return grammar
 
 
-def _linked(window: Sequence[Example], linker: Linker | None) -> Iterator[Example]:
-    """Yield the examples, and if there is a linker, link each to its single source."""
-    if linker is None:
-        yield from window
-        return
-    linkable = [bool(each.target.tokens and each.sources[0].record.tokens) for each in window]
-    whole = list(compress(window, linkable))
-    pairs = [SentencePair(each.sources[0].record, each.target, (each.line, each.line)) for each in whole]
-    links = iter(linker.link(pairs) if pairs else ())
-    for each, has_links in zip(window, linkable, strict=True):
-        yield replace(each, sources=[Source(each.sources[0].record, next(links))]) if has_links else each
+def _linked(window: Sequence[Example], linker: Linker) -> Iterator[Example]:
+    """Yield the examples, each linked to its single source."""
+    pairs = [SentencePair(each.sources[0].record, each.target, (each.line, each.line)) for each in window]
+    for each, pair, links in zip(window, pairs, linker.link(pairs), strict=True):
+        yield replace(each, sources=[Source(pair.source, links)])
