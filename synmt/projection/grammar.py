@@ -177,10 +177,8 @@ class Grammar:
         for number, place in enumerate(tqdm(places, "trees", unit=" sentences", disable=None)):
             self._learn_arcs(told[place], number / len(places))
 
-    def read(
-        self, tokens: Sequence[str], sentence: range, words: Sequence[int], votes: Votes, sources: int
-    ) -> GrammarReading:
-        """Read a sentence of the corpus on which the grammar was trained; see `Reader.read`."""
+    def read(self, tokens: Sequence[str], sentence: range, words: Sequence[int], votes: Votes) -> GrammarReading:
+        """Read a sentence of the corpus on which the grammar was trained; arguments as for `read_votes`."""
         told = self._told(tokens, sentence, votes)
         seen, tags = self._seen(told)
         logs = np.log(softmax(self._heads(told.words, self._of_arcs.scores(arc_features(seen))), axis=0) + LEAST)

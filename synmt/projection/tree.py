@@ -15,7 +15,7 @@ to the source word with the best link.
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from synmt.trees.constituency import Tree, phrases, tags, tree_of_phrases
 from synmt.trees.dependency import DEPENDENCY, UNKNOWN
 from synmt.trees.record import UNATTACHED, ParseRecord
 from synmt.trees.spanning import Scores, spanning_tree
+
+if TYPE_CHECKING:
+    from synmt.projection.grammar import Grammar
 
 NEAR, AFTER, FUNCTION = 0.2, 3.0, 0.1
 CONTENT = frozenset({"NOUN", "PROPN", "VERB"})
@@ -57,18 +60,6 @@ class Reading(Protocol):
         ...
 
 
-class Reader(Protocol):
-    """Weighs the votes for a sentence."""
-
-    def read(self, tokens: Sequence[str], sentence: range, words: Sequence[int], votes: Votes, sources: int) -> Reading:
-        """Read one sentence.
-
-        tokens: of the whole record; sentence: its words, from 1; words: the words to attach in the tree; sources: the
-        number of sources.
-        """
-        ...
-
-
 @dataclass(slots=True)
 class VotesReading:
     """A reading by votes, or by nearby words if there are no votes."""
@@ -76,10 +67,9 @@ class VotesReading:
     tags: list[str]
     arcs: Scores
     votes: Votes
-    sources: int
 
     def confidence(self, arc: Arc) -> float:
-        return min(1.0, self.votes.arc(arc) / self.sources)
+        return min(1.0, self.votes.arc(arc) / self.votes.sources)
 
     def relations(self, heads: Mapping[int, int]) -> dict[int, str]:
         """Return relations. If no source has the arc, use the relations that sources give the word."""
@@ -95,13 +85,14 @@ class VotesReading:
         return best(found) if found else DEPENDENCY
 
 
-def read_votes(
-    tokens: Sequence[str], sentence: range, words: Sequence[int], votes: Votes, sources: int
-) -> VotesReading:
-    """Read a sentence without a grammar; see `Reader.read`."""
+def read_votes(tokens: Sequence[str], sentence: range, words: Sequence[int], votes: Votes) -> VotesReading:
+    """Read a sentence without a grammar.
+
+    tokens: of the whole record; sentence: its words, from 1; words: the words to attach in the tree.
+    """
     tags = {word: best(votes.tags[word]) if word in votes.tags else OTHER for word in sentence}
     known = [MARK if is_mark(tokens[word - 1]) else tags[word] for word in sentence]
-    return VotesReading(known, _scores([tags[word] for word in words], words, votes), votes, sources)
+    return VotesReading(known, _scores([tags[word] for word in words], words, votes), votes)
 
 
 def _scores(tags: Sequence[str], words: Sequence[int], votes: Votes) -> Scores:
@@ -181,21 +172,21 @@ def _tag(word: str, owner: int | None, tags: Sequence[str]) -> str:
 
 def votes_of(target: ParseRecord, sources: Sequence[Source], config: ProjectionConfig) -> Votes:
     """Return the votes of all sources for a target."""
-    votes = Votes()
+    votes = Votes(len(sources))
     for source in sources:
         (vote if config.method == "votes" else project)(whole(source, target), votes)
     return votes
 
 
 def projected(
-    target: ParseRecord, sources: Sequence[Source], config: ProjectionConfig, reader: Reader | None = None
+    target: ParseRecord, sources: Sequence[Source], config: ProjectionConfig, grammar: "Grammar | None" = None
 ) -> ParseRecord:
     """Return the target with the projected trees of its sources in place of its own.
 
     The target also gets the parts of speech of the sources, if these have any, and the name and document marks of the
     first one, unless it has its own; the config may overwrite its own parts of speech. A word to which no source gives
     a part of speech gets X.
-    reader: weighs the votes, by default with near words.
+    grammar: weighs the votes; without one, nearby words do.
     """
     record = replace(target, tree=None, upos=[], heads=[], deprels=[], confidences=[], masks=target.word_masks)
     if not target.tokens:
@@ -212,8 +203,8 @@ def projected(
     tagged = any(source.record.upos for source in sources)
     for sentence in sentences(record):
         words = _words(sentence, target.tokens)
-        reading = (reader.read if reader else read_votes)(target.tokens, sentence, words, votes, len(sources))
-        record.upos += reading.tags if reader or tagged else []
+        reading: Reading = (grammar.read if grammar else read_votes)(target.tokens, sentence, words, votes)
+        record.upos += reading.tags if grammar or tagged else []
         if with_heads:
             _attach(record, sentence, words, reading, config)
     if target.upos and not config.overwrite_upos:

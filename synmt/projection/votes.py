@@ -94,10 +94,12 @@ def sentences(record: ParseRecord) -> list[range]:
 class Votes:
     """Weights of relations and parts of speech.
 
+    sources: how many sources vote.
     arcs: for each arc, the weights of its relations, which sum to at most 1 per source.
     tags: for each word, from 1, the weights of its parts of speech.
     """
 
+    sources: int = 1
     arcs: defaultdict[Arc, Weights] = field(default_factory=lambda: defaultdict(weights))
     tags: defaultdict[int, Weights] = field(default_factory=lambda: defaultdict(weights))
 
