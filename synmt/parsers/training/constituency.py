@@ -14,7 +14,6 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from math import cos, pi
 from pathlib import Path
@@ -26,6 +25,7 @@ import torch
 from benepar.char_lstm import RetokenizerForCharLSTM
 from torch import Tensor
 from torch.nn import functional as F
+from torch.optim.swa_utils import AveragedModel
 
 from synmt.metrics.metric import corpus_score
 from synmt.metrics.parses import Bracketing
@@ -201,20 +201,10 @@ class Treebanks:
         return randomness.sample(trees + others, len(trees) + len(others))
 
 
-class Averaged:
-    """A model in training, and the mean of its recent parameters."""
-
-    def __init__(self, model: CharacterModel) -> None:
-        self.model = model
-        self.mean = deepcopy(model)
-        self.steps = 0
-
-    @torch.no_grad()
-    def update(self) -> None:
-        self.steps += 1
-        horizon = max(1.0, min(AVERAGED_STEPS, self.steps / 20))
-        for mean, current in zip(self.mean.parameters(), self.model.parameters(), strict=True):
-            mean.lerp_(current, 1 / horizon)
+def averaged(mean: Tensor, current: Tensor, steps: Tensor | int) -> Tensor:
+    """Return the mean of a parameter's recent values, given the mean after so many steps and the current value."""
+    horizon = max(1.0, min(AVERAGED_STEPS, (int(steps) + 1) / 20))
+    return mean.lerp(current, 1 / horizon)
 
 
 def train(data: Treebanks, seconds: float, seed: int, save: Callable[[CharacterModel], None]) -> None:
@@ -223,7 +213,7 @@ def train(data: Treebanks, seconds: float, seed: int, save: Callable[[CharacterM
     randomness = random.Random(seed)
     model = new_model([*data.general, *data.special], data.dependencies)
     twin = with_labels(model, label_vocabulary(data.dependencies))
-    averaged = Averaged(model)
+    recent = AveragedModel(model, avg_fn=averaged)
     parameters = list(dict.fromkeys([*model.parameters(), *twin.parameters()]))
     optimizer = torch.optim.Adam(parameters, betas=(0.9, 0.98), fused=True)
     best_score = -1.0  # the first model is saved, too
@@ -238,15 +228,16 @@ def train(data: Treebanks, seconds: float, seed: int, save: Callable[[CharacterM
             loss(learner, batch).backward()
             torch.nn.utils.clip_grad_norm_(parameters, 5.0)
             optimizer.step()
-            averaged.update()
+            recent.update_parameters(model)
             progress = min(1.0, (time.process_time() - started) / seconds)
             if progress * EVALUATIONS >= evaluations + 1:
                 evaluations += 1
-                dev_score = span_f1(averaged.mean, data.dev)
-                print(f"{progress:.0%}\tstep {averaged.steps}\tdev {dev_score:.2f}", flush=True)
+                mean: Any = recent.module
+                dev_score = span_f1(mean, data.dev)
+                print(f"{progress:.0%}\tstep {recent.n_averaged}\tdev {dev_score:.2f}", flush=True)
                 if dev_score > best_score:
                     best_score = dev_score
-                    save(averaged.mean)
+                    save(mean)
             if progress >= 1:
                 break
 
