@@ -36,10 +36,6 @@ class Pairs(Protocol):
 
     def __len__(self) -> int: ...
 
-    @property
-    def checksum(self) -> str:
-        """Return a checksum of all pairs in order, which --resume compares."""
-
     def joint_bpe(self, merges: int) -> Bpe:
         """Learn merges from the words of both sides together."""
 
