@@ -158,6 +158,14 @@ def check_settings(config: Any) -> None:
             raise ValueError(f"{each.name} cannot be {value!r}")
 
 
+@dataclass(frozen=True)
+class Checked:
+    """A config that raises ValueError for settings out of bounds."""
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
 def chosen(config: type, settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return the settings that are fields of the config; under the prefix `pascal_`, `pascal_heads` is `heads`."""
     names = {each.name: f"{prefix}{each.name}".replace("-", "_") for each in settings_of(config)}

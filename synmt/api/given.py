@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from synmt.data.records import columns_of_pairs
-from synmt.options import MOST_JOBS, PATHS, Known, Setting, check_settings, setting, settings_of
+from synmt.options import MOST_JOBS, PATHS, Checked, Known, Setting, check_settings, setting, settings_of
 from synmt.streams import BadInput, BadLines, Line, OnError, WrongUsage, in_keywords, read_lines
 from synmt.trees.record import ParseRecord, write_record
 
@@ -35,16 +35,12 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
-class RuntimeConfig:
+class RuntimeConfig(Checked):
     """Settings of every function that computes something."""
 
     device: str = setting("auto", "auto, cpu, cuda or cuda:N")
     on_error: OnError = setting("fail", "a bad line stops the work, or becomes an empty result and is counted")
     jobs: int = setting(1, "processes", 1, most=MOST_JOBS)
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for settings out of bounds."""
-        check_settings(self)
 
 
 OF_RUNTIME = [each.name for each in settings_of(RuntimeConfig)]

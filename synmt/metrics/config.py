@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from synmt.metrics import METRICS
-from synmt.options import Scope, check_settings, option_names, setting
+from synmt.options import Checked, Scope, option_names, setting
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])  # a function or class that makes a metric
 # Kinds of items that metrics compare. Their types are str, Tree | None, ParseRecord and Links; for the last two kinds,
@@ -16,7 +16,7 @@ FORMS = "text", "tsv", "json", "latex"  # of a table of scores
 
 
 @dataclass(frozen=True)
-class MetricConfig:
+class MetricConfig(Checked):
     """The options of all metrics, and of reading their input."""
 
     tokenize: Literal["13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "flores101", "flores200", "none"] = setting(
@@ -38,13 +38,9 @@ class MetricConfig:
     )
     reference_base: int | None = setting(None, "number of the first word in links of references", most=1)
 
-    def __post_init__(self) -> None:
-        """Raise ValueError for a setting out of bounds."""
-        check_settings(self)
-
 
 @dataclass(frozen=True)
-class SignificanceConfig:
+class SignificanceConfig(Checked):
     """How to compare systems. level: reports mark p values below it."""
 
     test: Literal["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization", "sign"] = setting(
@@ -59,7 +55,7 @@ class SignificanceConfig:
 
     def __post_init__(self) -> None:
         """Raise ValueError for a setting out of bounds, and for too few resamples to find any difference."""
-        check_settings(self)
+        super().__post_init__()
         if self.test != "sign" and self.resamples * self.level < 1 and self.level:
             least = math.ceil(1 / self.level)
             raise ValueError(f"--resamples {self.resamples} cannot show p < {self.level:g}: use at least {least}")

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from synmt.options import check_settings, rate, setting
+from synmt.options import Checked, rate, setting
 
 DECIDED = "--init"  # the initial model fixes all sizes
 Positions = Literal["sinusoidal", "rotary"]
 
 
 @dataclass(frozen=True)
-class TransformerConfig:
+class TransformerConfig(Checked):
     """The defaults are the settings of McDonald & Chiang (2021)."""
 
     width: int = setting(512, "size of the hidden states", 2, 2**16, unless=DECIDED)
@@ -31,6 +31,6 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         """Raise ValueError for sizes that cannot form a network."""
-        check_settings(self)
+        super().__post_init__()
         if self.width % (2 * self.heads):
             raise ValueError(f"width {self.width} does not divide into {self.heads} heads of an even size")

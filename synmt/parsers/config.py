@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from synmt.options import Scope, check_settings, setting
+from synmt.options import Checked, Scope, setting
 from synmt.parsers.parser import (
     CONSTITUENCY,
     DEPENDENCY,
@@ -33,7 +33,7 @@ EMBEDDED, BENEPAR = "a parser without --model", ("parser benepar", "parser benep
 
 
 @dataclass(frozen=True)
-class ParserConfig:
+class ParserConfig(Checked):
     """A parser and its models, at most one per parser. With two parsers, a `.udpipe` model is for UDPipe."""
 
     parser: ParserName = setting("benepar", "constituency trees (benepar), dependency trees (udpipe) or both")
@@ -46,10 +46,6 @@ class ParserConfig:
     )
     device: str = setting("cpu", "device of benepar: auto, cpu, cuda or cuda:N", needs=BENEPAR)
     trust_pickle: bool = setting(False, "allow a pickled benepar model, which can run code", needs=BENEPAR)
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for a setting out of bounds."""
-        check_settings(self)
 
 
 def scope_of(given: Mapping[str, Any]) -> Scope:

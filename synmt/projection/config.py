@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from synmt.options import check_settings, setting
+from synmt.options import Checked, setting
 from synmt.text.tokenization import TokenizerName
 
 Method = Literal["votes", "direct"]
@@ -11,7 +11,7 @@ DOUBTFUL = 0.05  # least score of links that vote
 
 
 @dataclass(frozen=True)
-class ProjectionConfig:
+class ProjectionConfig(Checked):
     """How to project trees, and how to tokenize targets that are raw text."""
 
     method: Method = setting(
@@ -28,10 +28,6 @@ class ProjectionConfig:
         None, "tokenizer of text, if not moses; none: split at spaces", unless="--strip"
     )
 
-    def __post_init__(self) -> None:
-        """Raise ValueError for a setting out of bounds."""
-        check_settings(self)
-
     @property
     def threshold(self) -> float | None:
         """Return the least score of links to request from an aligner, or None for the aligner's own threshold."""
@@ -39,7 +35,7 @@ class ProjectionConfig:
 
 
 @dataclass(frozen=True)
-class MarkupConfig:
+class MarkupConfig(Checked):
     """Whether to carry inline markup over links instead of trees."""
 
     markup: bool = setting(False, "project HTML or XLIFF tags instead of trees")
@@ -48,7 +44,3 @@ class MarkupConfig:
         None, "language of sources with markup, if not en", metavar="CODE", needs="markup",
         unless="strip",
     )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for a setting out of bounds."""
-        check_settings(self)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from synmt.options import MOST_JOBS, Scope, check_settings, setting
+from synmt.options import MOST_JOBS, Checked, Scope, setting
 from synmt.text.tokenization import TokenizerName
 from synmt.trees.transitions import Constraints
 
@@ -19,7 +19,7 @@ SHOWS_ARCS = "translations that are written with their arcs"
 
 
 @dataclass(frozen=True)
-class SearchConfig:
+class SearchConfig(Checked):
     """How to search. The length penalty divides the log-probability of a hypothesis by ((5+L)/6)^alpha (gnmt; Wu et al.
     2016, eq. 14) or by L^alpha (plain). L counts tokens and the end of sentence, without arcs if words compete."""
 
@@ -44,10 +44,6 @@ class SearchConfig:
         "strict", "if the model writes arcs: allow any; only legal ones; or only one tree", needs=SHOWS_ARCS
     )
 
-    def __post_init__(self) -> None:
-        """Raise ValueError for settings out of bounds."""
-        check_settings(self)
-
     def shortest(self, words: int) -> int:
         """Return the fewest subwords of a translation, from 1 to `longest`; words: subwords of the source."""
         return max(1, min(self.longest(words), math.ceil(_product(self.min_length_ratio, words))))
@@ -68,7 +64,7 @@ def _product(ratio: float, words: int) -> float:
 
 
 @dataclass(frozen=True)
-class TranslateConfig:
+class TranslateConfig(Checked):
     n_best: int | None = setting(
         None, "N translations per line, as JSON lines", 1, unless=("score", "format conllu"), most=10**4
     )
@@ -99,7 +95,7 @@ class TranslateConfig:
 
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds, or that exclude each other."""
-        check_settings(self)
+        super().__post_init__()
         if self.score and self.format == "conllu":
             raise ValueError("--score does not write --format conllu, only text or jsonl")
         if self.score and self.precision == "int8":

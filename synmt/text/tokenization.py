@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, Literal, Protocol, Self, get_args
 
-from synmt.options import check_settings, setting
+from synmt.options import Checked, setting
 from synmt.streams import Notes
 from synmt.streams.inputs import without_compression
 
@@ -100,7 +100,7 @@ class MosesTokenizer:
 
 
 @dataclass(frozen=True)
-class TextConfig:
+class TextConfig(Checked):
     """The languages of the raw text on both sides, and its tokenizer."""
 
     source_language: str | None = setting(None, "language of the source (its file suffix, or en)", metavar="CODE")
@@ -108,10 +108,6 @@ class TextConfig:
     tokenizer: TokenizerName | None = setting(
         None, "moses tokenizes raw text (default); none: spaces separate tokens", unless="--init"
     )
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for an unknown tokenizer."""
-        check_settings(self)
 
     @property
     def languages(self) -> tuple[str, str]:

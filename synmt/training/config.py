@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from synmt.model.config import BatchBy
-from synmt.options import check_settings, option_names, rate, setting
+from synmt.options import Checked, option_names, rate, setting
 
 VALIDATION, PREFIXES = "validation data", "a decoder that reads its whole prefix at each step"
 TREES, SPELLED_ARCS = "an encoder that reads trees", "a decoder that writes arcs among its words"
@@ -15,7 +15,7 @@ OTHER_IDEAS = "other ideas in its place (--source-syntax, --target-syntax)"
 
 
 @dataclass(frozen=True)
-class TrainingConfig:
+class TrainingConfig(Checked):
     merges: int = setting(
         8000, "BPE merges to learn, jointly for both sides", 1, unless=("--codes", "--init"), most=2**22
     )
@@ -60,10 +60,6 @@ class TrainingConfig:
         "auto", "auto: bf16 on a GPU, else fp32 (try bf16 with AVX512-BF16)"
     )
     seed: int = setting(151, "random seed")
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for settings out of bounds."""
-        check_settings(self)
 
 
 def training_options(*but: str) -> frozenset[str]:
