@@ -99,7 +99,8 @@ class ParseRecord:
 
     def check(self, partial: bool = False) -> None:
         """Raise RecordError if a column's length, the text or the tree's leaves do not fit the tokens, if the heads are
-        not trees, or if a token or label contains white space, which would break lines of tokens, brackets or CoNLL-U.
+        not trees, or if a token is empty, or a token or label contains white space, which would break lines of tokens,
+        brackets or CoNLL-U.
 
         partial: words may be without a head.
         """
@@ -108,6 +109,8 @@ class ParseRecord:
             column = getattr(self, name)
             if column and len(column) != n:
                 raise RecordError(f"{len(column)} {name} for {counted(n, 'token')}")
+        if "" in self.tokens:
+            raise RecordError(f"token {self.tokens.index('') + 1} is empty")
         strings = (*self.tokens, *self.upos, *self.xpos, *self.feats, *self.deprels)
         for string in (*strings, *(self.tree.nodes if self.tree else ())):
             if _BREAKING.search(string):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from synmt.streams import Line
 from synmt.trees.constituency import Tree, read_brackets, write_brackets
 from synmt.trees.formats import lines_of_trees
-from synmt.trees.record import RecordError, read_words
+from synmt.trees.record import RecordError, read_record, read_words
 from tests.trees.strategies import trees
 
 TREES = st.lists(trees(max_nodes=12), max_size=5)
@@ -85,3 +85,9 @@ def test_words_of_text_and_records() -> None:
     assert [read_words(line) for line in lines] == words
     with pytest.raises(RecordError):
         read_words('{"tokens": 1}')
+
+
+def test_an_empty_token_is_refused() -> None:
+    """CoNLL-U and lines of tokens could not contain it."""
+    with pytest.raises(RecordError, match="token 2 is empty"):
+        read_record('{"tokens": ["a", ""], "heads": [0, 1], "deprels": ["root", "dep"]}')
