@@ -13,9 +13,10 @@ from torch import Tensor, nn
 from synmt.ideas.source import task_mark
 from synmt.model.source import SourceSide
 from synmt.model.target import TargetSide
+from synmt.nn.attention import PLAIN
 from synmt.nn.config import TransformerConfig
 from synmt.nn.decoders import TargetBatch
-from synmt.nn.encoding import EncoderPass, SourceBatch, combined, hiding_bias, plain_pass, with_hidden_keys
+from synmt.nn.encoding import EncoderPass, SourceBatch, combined, hiding_bias, with_hidden_keys
 from synmt.nn.losses import Classes, Loss, cross_entropies, joined_accuracies, smoothed_cross_entropy
 from synmt.nn.transformer import Transformer
 from synmt.text.vocabulary import UNKNOWN, Vocabulary
@@ -105,7 +106,7 @@ def source_parts(config: TransformerConfig, side: SourceSide, vocabulary: Vocabu
 def encoder_pass(parts: nn.ModuleDict, source: SourceBatch, layers: int) -> EncoderPass:
     """Return the changes that the modules make in one run of an encoder."""
     passes = [part(source) for part in parts.values()]
-    return combined(passes) if passes else plain_pass(layers)
+    return combined(passes) if passes else EncoderPass([PLAIN] * layers)
 
 
 def drop_words(ids: Tensor, rate: float, kept: Sequence[int] = ()) -> Tensor:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from synmt.nn.attention import PLAIN, AttentionEdit, hiding, one_or_both, per_layer
+from synmt.nn.attention import AttentionEdit, hiding, one_or_both, per_layer
 from synmt.nn.losses import joined_accuracies
 
 
@@ -46,10 +46,6 @@ class EncoderPass:
     features: Tensor | None = None
     losses: list[Callable[[], Tensor]] = field(default_factory=list)
     accuracies: dict[str, Callable[[], tuple[int, int]]] = field(default_factory=dict)
-
-
-def plain_pass(layers: int) -> EncoderPass:
-    return EncoderPass([PLAIN] * layers)
 
 
 def combined(passes: Sequence[EncoderPass]) -> EncoderPass:

@@ -9,7 +9,7 @@ Shapes: B sentences, K hypotheses per sentence, t target positions, n source pos
 prefixes, H heads, d width, T target vocabulary.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import groupby
@@ -249,8 +249,8 @@ class PrefixDecoder(nn.Module):
             raise ValueError("a decoder that reads prefixes must read all entries")
         every = list((parts or {}).values())
         self.readings = readings
-        self.inputs = nn.ModuleList(part for part in every if part.place == "input")
-        self.heads = nn.ModuleList(part for part in every if part.place == "heads")
+        self.inputs: Any = nn.ModuleList(part for part in every if part.place == "input")
+        self.heads: Any = nn.ModuleList(part for part in every if part.place == "heads")
 
     def forward(
         self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None
@@ -275,7 +275,7 @@ class PrefixDecoder(nn.Module):
     ) -> Tensor:
         """Run as CausalDecoder does, over whole targets as prefixes, without padding."""
         states, tensors = network.embed(inputs), self._tensors(columns, inputs.shape[1])
-        for part in _modules(self.inputs):
+        for part in self.inputs:
             states = part(states.flatten(0, 1), [tensors[part.reads]]).view_as(states)
         return network.decode(states, encoded, source_bias, [self._context(tensors)] * network.config.decoder_layers)
 
@@ -284,7 +284,7 @@ class PrefixDecoder(nn.Module):
 
     def _context(self, tensors: Mapping[str, Any]) -> AttentionEdit:
         """Return the edit that the ideas make to self-attention within prefixes."""
-        return AttentionEdit(heads=tuple(part(tensors[part.reads]) for part in _modules(self.heads)))
+        return AttentionEdit(heads=tuple(part(tensors[part.reads]) for part in self.heads))
 
     def classes(self, network: Transformer, target: TargetBatch) -> list[Classes]:
         return one_vocabulary(network, target.gold)
@@ -307,7 +307,7 @@ class PrefixDecoder(nn.Module):
         tensors: for the prefixes of each length, by reading.
         memories: one per layer.
         """
-        for part in _modules(self.inputs):
+        for part in self.inputs:
             states = part(states, [each[part.reads] for each in tensors])
         contexts = [self._context(each) for each in tensors]
         layers = network.decoder_layers
@@ -363,10 +363,6 @@ class PrefixSteps:
     def grow(self, hypotheses: Any) -> None:
         readings = self.decoder.readings
         self.tensors = {each.name: each.grown(self.tensors[each.name], hypotheses) for each in readings}
-
-
-def _modules(modules: Iterable[nn.Module]) -> list[Any]:
-    return list(modules)
 
 
 def _attend_within(

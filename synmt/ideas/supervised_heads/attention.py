@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from synmt.ideas.supervised_heads.patterns import MASK, REVERSED, Taught
-from synmt.nn.attention import AttentionEdit, HeadWatch
+from synmt.nn.attention import PLAIN, AttentionEdit, HeadWatch
 from synmt.nn.decoders import DecoderPass, TargetBatch
-from synmt.nn.encoding import EncoderPass, SourceBatch, plain_pass
+from synmt.nn.encoding import EncoderPass, SourceBatch
 
 
 class HeadSupervision(nn.Module):
@@ -24,7 +24,7 @@ class HeadSupervision(nn.Module):
         self.layers, self.taught, self.weight = layers, taught, weight
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
-        run = plain_pass(self.layers)
+        run = EncoderPass([PLAIN] * self.layers)
         if "taught_words" not in batch.columns:  # in translation
             return run
         words = batch.columns["taught_words"]
@@ -48,7 +48,7 @@ class DecoderHeadSupervision(nn.Module):
         self.layers, self.taught, self.weight = layers, taught, weight
 
     def forward(self, tensors: None, queries: Tensor, target: TargetBatch) -> DecoderPass:
-        run = DecoderPass(plain_pass(self.layers).edits)
+        run = DecoderPass([PLAIN] * self.layers)
         if "taught_words" not in target.columns:  # in scoring
             return run
         words = target.columns["taught_words"]

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import torch
 from torch import nn
 
-from synmt.nn.encoding import EncoderPass, SourceBatch, plain_pass
+from synmt.nn.attention import PLAIN
+from synmt.nn.encoding import EncoderPass, SourceBatch
 
 
 class LabelEmbeddings(nn.Module):
@@ -19,6 +20,5 @@ class LabelEmbeddings(nn.Module):
             nn.init.normal_(table, std=size**-0.5)
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
-        encoding = plain_pass(self.layers)
-        encoding.features = torch.cat([table(batch.columns[name]) for name, table in self.tables.items()], dim=-1)
-        return encoding
+        features = torch.cat([table(batch.columns[name]) for name, table in self.tables.items()], dim=-1)
+        return EncoderPass([PLAIN] * self.layers, features)
