@@ -146,8 +146,7 @@ def next_logits(
         edges = []
         for arc in arcs_of(ids, transitions) if transitions else []:
             assert transitions is not None
-            columns = (each.tolist() for each in transitions.graph.columns_of([arc]).values())
-            edges += list(zip(*columns, strict=True))
+            edges += transitions.graph.edges_of(arc)
         state = slow_state(model, prefix, edges, encoded)
     return state @ model.network.output_weight.t() + model.network.output_bias
 

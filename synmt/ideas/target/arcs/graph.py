@@ -4,7 +4,7 @@ Shapes: R targets or prefixes of one length m, E edges.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,16 +41,10 @@ class GraphReading(Reading):
 
     def columns(self, entries: Sequence[str]) -> dict[str, NDArray[np.int32]]:
         state = State(self.style)
-        arcs = []
+        edges: list[tuple[int, int, int, int]] = []
         for entry in entries:
             state = state.after(self.style.token(entry))
-            if state.arc:
-                arcs.append(state.arc)
-        return self.columns_of(arcs)
-
-    def columns_of(self, arcs: Iterable[Arc]) -> dict[str, NDArray[np.int32]]:
-        """Return the edges of arcs, in the order of the arcs."""
-        edges = [(*edge, self.labels[arc.label], arc.birth) for arc in arcs for edge in arc.edges()]
+            edges += self.edges_of(state.arc)
         return dict(zip(COLUMNS, np.array(edges, np.int32).reshape(-1, 4).T.copy(), strict=True))
 
     def tensors(self, columns: Mapping[str, Tensor], length: int) -> "Graph":
@@ -67,16 +61,15 @@ class GraphReading(Reading):
         return Graph.empty(rows, 0, device)
 
     def grown(self, tensors: "Graph", hypotheses: TreeHypotheses) -> "Graph":
-        edges = [
-            (row, *edge, self.labels[arc.label], arc.birth)
-            for row, arc in enumerate(state.arc for state in hypotheses.states)
-            if arc
-            for edge in arc.edges()
-        ]
+        edges = [(row, *edge) for row, state in enumerate(hypotheses.states) for edge in self.edges_of(state.arc)]
         graph = tensors.grown()
         if edges:
             graph.add(torch.tensor(edges, dtype=torch.int64))
         return graph
+
+    def edges_of(self, arc: Arc | None) -> list[tuple[int, int, int, int]]:
+        """Return parent, child, label and birth of each edge that an arc creates."""
+        return [(*edge, self.labels[arc.label], arc.birth) for edge in arc.edges()] if arc else []
 
 
 @dataclass(slots=True)
