@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -77,25 +77,42 @@ class DecoderPass:
     states: Tensor = field(default_factory=lambda: torch.empty(0))
 
 
-class Steps(Protocol):
-    """A search with the decoder, one token per step."""
+class Steps:
+    """A search with the decoder, one token per step.
+
+    source_bias [B,1,1,n]: hides padding; tensors: by the name of a reading, its tensors of all B·K hypotheses.
+    """
+
+    def __init__(self, readings: Sequence[Any], rows: int, source_bias: Tensor | None, device: torch.device) -> None:
+        self.readings, self.source_bias = readings, source_bias
+        self.tensors = {each.name: each.start(rows, device) for each in readings}
 
     def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Return the logits of the next token, [B,K,T], given the ids [B,K,t] of all hypotheses, which start with
         begin of sentence. lengths [B,K]: how many of the ids count; None for all."""
+        raise NotImplementedError
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         """Select some of the B sentences and of the B·K hypotheses; None selects all."""
+        if sentences is not None and self.source_bias is not None:
+            self.source_bias = self.source_bias[sentences]
+        if hypotheses is not None:
+            self.tensors = {name: each.select(hypotheses) for name, each in self.tensors.items()}
 
     def grow(self, hypotheses: Any) -> None:
         """Extend each hypothesis by one position, starting with begin of sentence, as in `Reading.grown`."""
+        self.tensors = {each.name: each.grown(self.tensors[each.name], hypotheses) for each in self.readings}
 
-    def joined(self, held: Any, rows: Tensor) -> "Steps":
+    def joined(self, held: Any, rows: Tensor) -> Self:
         """Return a search over some of these hypotheses and some of `held`, which have paused for some steps.
 
         rows: indices into the hypotheses of this search followed by the hypotheses of `held`, which may be None. Their
         lengths may differ. The searches share data, so only one of them may continue.
         """
+        steps = copy(self)
+        others = (held or self).tensors
+        steps.tensors = {name: each.joined(others[name], rows) for name, each in self.tensors.items()}
+        return steps
 
 
 def one_vocabulary(network: Transformer, gold: Tensor) -> list[Classes]:
@@ -228,7 +245,7 @@ def _joined(edit: AttentionEdit, queries: Tensor, heads: int) -> Tensor:
     return bias
 
 
-class CausalSteps:
+class CausalSteps(Steps):
     """A search that stores the keys and values of all hypotheses in the order in which they are computed.
 
     places [B·K,t]: for each position of a hypothesis, the index of its key among the keys of the sentence, counted from
@@ -238,11 +255,11 @@ class CausalSteps:
     def __init__(
         self, decoder: CausalDecoder, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int
     ) -> None:
-        self.decoder, self.network, self.source_bias = decoder, network, source_bias
+        rows = len(encoded) * beam
+        super().__init__(decoder.readings if decoder.lasting else (), rows, source_bias, encoded.device)
+        self.decoder, self.network = decoder, network
         self.caches = network.start(encoded)
-        rows, device = len(encoded) * beam, encoded.device
-        self.tensors = {each.name: each.start(rows, device) for each in decoder.readings} if decoder.lasting else {}
-        self.places = torch.zeros(rows, 0, dtype=torch.int64, device=device)
+        self.places = torch.zeros(rows, 0, dtype=torch.int64, device=encoded.device)
         self.keys = 0  # number of keys per sentence
 
     def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -280,27 +297,18 @@ class CausalSteps:
         return bias[:, :, 1:].unflatten(0, (batch, -1)).transpose(1, 2)
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
+        super().select(sentences, hypotheses)
         if sentences is not None:
-            if self.source_bias is not None:
-                self.source_bias = self.source_bias[sentences]
             for cache in self.caches:
                 cache.select(sentences)
         if hypotheses is not None:
             self.places = self.places[hypotheses]
-            self.tensors = {name: each.select(hypotheses) for name, each in self.tensors.items()}
 
-    def joined(self, held: "CausalSteps | None", rows: Tensor) -> "CausalSteps":
-        other = held or self
-        steps = copy(self)
-        steps.tensors = {name: each.joined(other.tensors[name], rows) for name, each in self.tensors.items()}
-        missing = self.places.shape[1] - other.places.shape[1]
-        steps.places = joined_rows(self.places, other.places, rows, (0, missing))
+    def joined(self, held: "CausalSteps | None", rows: Tensor) -> Self:
+        steps = super().joined(held, rows)
+        places = (held or self).places
+        steps.places = joined_rows(self.places, places, rows, (0, self.places.shape[1] - places.shape[1]))
         return steps
-
-    def grow(self, hypotheses: Any) -> None:
-        if self.tensors:
-            readings = self.decoder.readings
-            self.tensors = {each.name: each.grown(self.tensors[each.name], hypotheses) for each in readings}
 
 
 class EnsembleSteps:

@@ -10,7 +10,6 @@ prefixes, H heads, d width, T target vocabulary.
 """
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -320,15 +319,15 @@ class PrefixDecoder(nn.Module):
         return decoded
 
 
-class PrefixSteps:
+class PrefixSteps(Steps):
     """A search that stores cross keys and values, and computes all prefixes from scratch at each step."""
 
     def __init__(
         self, decoder: PrefixDecoder, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int
     ) -> None:
-        self.decoder, self.network, self.source_bias = decoder, network, source_bias
+        super().__init__(decoder.readings, len(encoded) * beam, source_bias, encoded.device)
+        self.decoder, self.network = decoder, network
         self.memories = [layer.memory(encoded) for layer in network.decoder_layers]
-        self.tensors = {each.name: each.start(len(encoded) * beam, encoded.device) for each in decoder.readings}
 
     def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
         batch, beam, length = prefixes.shape
@@ -347,22 +346,9 @@ class PrefixSteps:
         return network.logits(states).view(batch, beam, -1)
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
+        super().select(sentences, hypotheses)
         if sentences is not None:
             self.memories = [memory and (memory[0][sentences], memory[1][sentences]) for memory in self.memories]
-            if self.source_bias is not None:
-                self.source_bias = self.source_bias[sentences]
-        if hypotheses is not None:
-            self.tensors = {name: each.select(hypotheses) for name, each in self.tensors.items()}
-
-    def joined(self, held: "PrefixSteps | None", rows: Tensor) -> "PrefixSteps":
-        steps = copy(self)
-        other = held or self
-        steps.tensors = {name: each.joined(other.tensors[name], rows) for name, each in self.tensors.items()}
-        return steps
-
-    def grow(self, hypotheses: Any) -> None:
-        readings = self.decoder.readings
-        self.tensors = {each.name: each.grown(self.tensors[each.name], hypotheses) for each in readings}
 
 
 def _attend_within(
