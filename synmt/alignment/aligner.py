@@ -246,6 +246,14 @@ def read_saved(folder: Path, kind: type[Aligner]) -> dict[str, Any]:
         return saved
 
 
+def read_aligner(folder: Path, kind: Any) -> Any:
+    """Return the aligner of a folder with its options and text, but without what it has learned. Raises BadInput."""
+    saved = read_saved(folder, kind)
+    with naming(folder / CONFIG_FILE):
+        options = saved["options"] if settings_of(kind) else {}  # older folders name none
+        return kind(**options, text=FittedText.read(saved))
+
+
 def copy_saved(folder: Path, to: Path) -> None:
     """Copy a saved aligner to a new folder, without the files for resuming its training. Raises BadInput."""
     check_new(to)

@@ -19,14 +19,14 @@ from synmt.alignment.aligner import (
     Settings,
     check_fitted,
     is_begun,
-    read_saved,
+    read_aligner,
     write_saved,
 )
 from synmt.alignment.config import Heuristic
 from synmt.alignment.hmm.aligner import Hmm
 from synmt.alignment.neural_hmm.aligner import NeuralHmm, epochs_for
 from synmt.data.records import SentencePair
-from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked, naming
+from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked
 from synmt.options import chosen
 from synmt.streams import WrongUsage
 
@@ -87,12 +87,10 @@ class Hmms:
 
     @classmethod
     def open(cls, folder: Path, device: str) -> Self:
-        saved = read_saved(folder, cls)
-        with naming(folder / CONFIG_FILE):
-            text = FittedText.read(saved)
+        made = read_aligner(folder, cls)
         for name in cls.parts:
             check_inside(folder, folder / name / CONFIG_FILE)  # the folder of a part must not be elsewhere
-        return cls(text, (Hmm.open(folder / HMM, device), NeuralHmm.open(folder / NEURAL, device)))
+        return replace(made, both=(Hmm.open(folder / HMM, device), NeuralHmm.open(folder / NEURAL, device)))
 
     def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":
         """Return the mean of both γ, for each direction, between words."""

@@ -31,12 +31,12 @@ from synmt.alignment.aligner import (
     Settings,
     copy_saved,
     new_folder,
-    read_saved,
+    read_aligner,
     write_saved,
 )
 from synmt.alignment.config import OF_LINKS, Heuristic
 from synmt.data.records import SentencePair
-from synmt.model.files import CONFIG_FILE, check_inside, naming
+from synmt.model.files import check_inside, naming
 from synmt.streams import BadInput
 from synmt.streams.process import quiet
 from synmt.text.links import DirectedLinks, read_links
@@ -120,9 +120,7 @@ class Eflomal:
 
     @classmethod
     def open(cls, folder: Path, device: str) -> Self:
-        saved, priors = read_saved(folder, cls), folder / PRIORS_FILE
-        with naming(folder / CONFIG_FILE):
-            text = FittedText.read(saved)
+        made, priors = read_aligner(folder, cls), folder / PRIORS_FILE
         eflomal = library(EFLOMAL, EFLOMAL)
         check_inside(folder, priors)
         with quiet(EFLOMAL), naming(priors), priors.open(encoding="utf-8") as stream:
@@ -130,7 +128,7 @@ class Eflomal:
                 eflomal.read_priors(stream)
             except (ValueError, IndexError):
                 raise ValueError("not a list of priors") from None
-        return cls(text, priors)
+        return replace(made, priors=priors)
 
     def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
         texts = texts_of(pairs)
@@ -206,14 +204,12 @@ class SystranAlign:
 
     @classmethod
     def open(cls, folder: Path, device: str) -> Self:
-        saved = read_saved(folder, cls)
-        with naming(folder / CONFIG_FILE):
-            text = FittedText.read(saved)
+        made = read_aligner(folder, cls)
         package = library(SYSTRAN, "systran-align")
         for file in FILES:
             check_inside(folder, folder / file)
         with quiet(SYSTRAN):
-            return cls(text, folder, package.Aligner(*(str(folder / file) for file in FILES)))
+            return replace(made, folder=folder, model=package.Aligner(*(str(folder / file) for file in FILES)))
 
     def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
         sources = [plain_words(pair.source.tokens) for pair in pairs]

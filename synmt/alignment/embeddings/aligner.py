@@ -27,12 +27,11 @@ from synmt.alignment.aligner import (
     Needs,
     Settings,
     new_folder,
-    read_saved,
+    read_aligner,
     write_saved,
 )
 from synmt.alignment.config import OF_LINKS, Heuristic
 from synmt.data.records import SentencePair
-from synmt.model.files import CONFIG_FILE, naming
 from synmt.options import check_settings, setting
 from synmt.text.links import DirectedLinks
 
@@ -85,10 +84,7 @@ class Embeddings:
     @classmethod
     def open(cls, folder: Path, device: str) -> Self:
         """Open the aligner of a folder. A folder cannot allow loading pickles."""
-        saved = read_saved(folder, cls)
-        with naming(folder / CONFIG_FILE):
-            made = replace(cls(**saved["options"]), trust_pickle=False, text=FittedText.read(saved))
-        return made._opened(device)
+        return replace(read_aligner(folder, cls), trust_pickle=False)._opened(device)
 
     def _opened(self, device: str) -> Self:
         from synmt.alignment.embeddings.encoder import Encoder

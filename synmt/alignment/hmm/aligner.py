@@ -50,12 +50,11 @@ from synmt.alignment.aligner import (
     Settings,
     made_of,
     new_folder,
-    read_saved,
+    read_aligner,
     write_saved,
 )
 from synmt.alignment.config import Heuristic
 from synmt.data.records import SentencePair
-from synmt.model.files import CONFIG_FILE, naming
 from synmt.options import check_settings, rate, setting
 
 if TYPE_CHECKING:
@@ -109,10 +108,8 @@ class Hmm:
     def open(cls, folder: Path, device: str) -> Self:
         from synmt.alignment.hmm.fitted import FittedHmm
 
-        saved = read_saved(folder, cls)
-        with naming(folder / CONFIG_FILE):
-            text, options = FittedText.read(saved), cls(**saved["options"])
-        return replace(options, text=text, fitted=FittedHmm.open(options, folder))
+        made = read_aligner(folder, cls)
+        return replace(made, fitted=FittedHmm.open(made, folder))
 
     def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":
         """Return γ of both directions, between the parts of words."""
