@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Protocol, TypeVar
@@ -23,7 +24,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.files import naming
 from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import BadInput, Notes
-from synmt.streams.pool import processes
+from synmt.streams.pool import itself, processes
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import Words
 from synmt.text.vocabulary import UNKNOWN, Vocabulary
@@ -63,10 +64,6 @@ class TextPairs:
     def __len__(self) -> int:
         return len(self.bitext)
 
-    @property
-    def checksum(self) -> str:
-        return self.bitext.checksum
-
     def joint_bpe(self, merges: int) -> Bpe:
         return self.bitext.joint_bpe(merges, self.jobs)
 
@@ -78,21 +75,19 @@ class TextPairs:
         known: the vocabulary of a trained model, to use instead of a new one. The ideas read each pair once per task.
         Their features are stored in a temporary file until the vocabulary is known. Raises BadInput.
         """
-        how = training.tree_dropout > 0, training.subword_dropout
+        draft = partial(draft_window, config, bpe, training.tree_dropout > 0, training.subword_dropout)
         counts, remarks = Counts(), Remarks()
         unknown, tokens = Counter[str](), Counter[str]()
         with naming(place), TemporaryFile(dir=place) as drafts:
-            drafting = DraftWindow(config, bpe, *how)
-            with processes(self.jobs, drafting, DraftWindow.open, config, bpe.codes, *how) as run:
+            with processes(self.jobs, draft, itself, draft) as run:
                 sizes = []
-                for draft, found in self._with_progress(run(self._windows(config)), "examples", config):
-                    sizes.append(drafts.write(draft))
+                for drafted, found in self._with_progress(run(self._windows(config)), "examples", config):
+                    sizes.append(drafts.write(drafted))
                     counts.add(found)
             vocabulary = known or counts.vocabulary(config.target)
             drafts.seek(0)
-            settings = config, vocabulary, training.max_length
-            encoding = processes(self.jobs, EncodeWindow(*settings), EncodeWindow, *settings)
-            with CorpusWriter(place) as writer, encoding as run_encoding:
+            to_columns = partial(encode_window, config, vocabulary, training.max_length)
+            with CorpusWriter(place) as writer, processes(self.jobs, to_columns, itself, to_columns) as run_encoding:
                 windows = run_encoding(map(drafts.read, sizes))
                 for each in self._with_progress(windows, "columns", config):
                     writer.append(each.arrays)
@@ -121,24 +116,11 @@ class TextPairs:
                 yield task, rows
 
 
-@dataclass(frozen=True)
-class DraftWindow:
-    """Makes the examples of some pairs, pickled until the vocabulary is known, and counts their entries and labels."""
-
-    config: ModelConfig
-    bpe: Bpe
-    bare: bool
-    dropout: float
-
-    def __call__(self, item: TaskRows) -> tuple[bytes, Counts]:
-        task, rows = item
-        pairs = list(pairs_of(rows))
-        examples = list(training_examples(pairs, self.config, self.bpe, [task], self.bare, self.dropout))
-        return pickle.dumps(examples), Counts.of(examples)
-
-    @classmethod
-    def open(cls, config: ModelConfig, codes: str, bare: bool, dropout: float) -> "DraftWindow":
-        return cls(config, Bpe(codes), bare, dropout)
+def draft_window(config: ModelConfig, bpe: Bpe, bare: bool, dropout: float, item: TaskRows) -> tuple[bytes, Counts]:
+    """Return the examples of some pairs, pickled until the vocabulary is known, and their counts."""
+    task, rows = item
+    examples = list(training_examples(pairs_of(rows), config, bpe, [task], bare, dropout))
+    return pickle.dumps(examples), Counts.of(examples)
 
 
 @dataclass(frozen=True)
@@ -151,21 +133,14 @@ class WindowEncoded:
     tokens: dict[str, int]
 
 
-@dataclass(frozen=True)
-class EncodeWindow:
-    """Makes the columns of the examples of a DraftWindow."""
-
-    config: ModelConfig
-    vocabulary: Vocabulary
-    max_length: int
-
-    def __call__(self, draft: bytes) -> WindowEncoded:
-        corpus, remarks = encode(pickle.loads(draft), self.config, self.vocabulary, self.max_length)
-        arrays = {name: _flat(rows) for name, rows in corpus.rows().items()}
-        names = {"source": SOURCE + "ids", "target": TARGET}
-        ids = {side: arrays[name][0] for side, name in names.items() if name in arrays}
-        unknown = {side: int((each == UNKNOWN).sum()) for side, each in ids.items()}
-        return WindowEncoded(arrays, remarks, unknown, {side: len(each) for side, each in ids.items()})
+def encode_window(config: ModelConfig, vocabulary: Vocabulary, max_length: int, draft: bytes) -> WindowEncoded:
+    """Return the columns of the examples of `draft_window`."""
+    corpus, remarks = encode(pickle.loads(draft), config, vocabulary, max_length)
+    arrays = {name: _flat(rows) for name, rows in corpus.rows().items()}
+    names = {"source": SOURCE + "ids", "target": TARGET}
+    ids = {side: arrays[name][0] for side, name in names.items() if name in arrays}
+    unknown = {side: int((each == UNKNOWN).sum()) for side, each in ids.items()}
+    return WindowEncoded(arrays, remarks, unknown, {side: len(each) for side, each in ids.items()})
 
 
 def _flat(rows: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -244,7 +244,7 @@ def make_folder(
         "format": FORMAT,
         "made_of": known,
         "pairs": len(pairs),
-        "data": pairs.checksum,
+        "data": pairs.bitext.checksum,
         "words": asdict(pairs.words),
         "notes": list(pairs.notes),
         "bad": bad.counts,

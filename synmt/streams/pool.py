@@ -46,6 +46,11 @@ def alone(here: Callable[[T], U]) -> Run[T, U]:
     return lambda items: (here(item) for item in items if item is not None)
 
 
+def itself(work: T) -> T:
+    """Return work that can be pickled, as the opener of `processes`."""
+    return work
+
+
 class Pool(Generic[T, U]):
     """A context manager of up to `jobs` processes. On exit they end at once, even in the middle of work."""
 

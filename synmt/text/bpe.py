@@ -87,6 +87,9 @@ class Bpe:
         self._version, self._ranks = _read_codes(codes)
         self.segment: Segment = lru_cache(REMEMBERED)(self._split)
 
+    def __reduce__(self) -> tuple[type, tuple[str]]:
+        return Bpe, (self.codes,)
+
     @classmethod
     def load(cls, path: str) -> "Bpe":
         """Load codes from a file. Raises BadInput."""
