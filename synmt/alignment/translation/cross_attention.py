@@ -67,9 +67,6 @@ class NaiveAtt(LinkIdea):
         few = 1 < config.decoder_layers < PAPER_LAYERS
         return self.layer or (0 if few else super().fixed_layer(config))
 
-    def weights(self, forced: Forced) -> "Tensor":
-        return forced.weights().mean(dim=1)[:, :-1]
-
     def posteriors(self, forced: Forced) -> "Tensor":
         return forced.posteriors()
 
@@ -87,9 +84,6 @@ class NaiveAttLast(LinkIdea):
 
     def fixed_layer(self, config: TransformerConfig) -> int:
         return config.decoder_layers
-
-    def weights(self, forced: Forced) -> "Tensor":
-        return forced.weights().mean(dim=1)[:, :-1]
 
     def posteriors(self, forced: Forced) -> "Tensor":
         return forced.posteriors()

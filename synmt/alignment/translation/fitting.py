@@ -127,7 +127,6 @@ class FitModels:
 
         def learner() -> PartOnTop:
             part = self.idea.part(below.config.network)
-            assert part is not None
             return PartOnTop(self.idea, below.load_model(self.processes.device), part, layer)
 
         path = part_folder(self.how.out, name)
@@ -252,5 +251,6 @@ class PartOnTop(nn.Module):
 
     def loss(self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0) -> Loss:
         """Return the idea's loss for its part; smoothing and word dropout affect only translation."""
-        loss = self.idea.loss(Forced.run(self._below[0], self.part, self.layer, source, target))
+        model = self._below[0]
+        loss = self.idea.loss(Forced(model, self.part, self.layer, source, target, model.encode(source)))
         return Loss(loss, target.tokens, loss)

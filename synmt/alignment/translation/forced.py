@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Forced:
-    """A batch of pairs in one model. part: trained on top of the model; layer: the decoder layer to read."""
+    """A batch of pairs in one model. part: trained on top of the model; layer: the decoder layer to read; encoded: the
+    source in the encoder."""
 
     model: "TranslationModel"
     part: Any
@@ -28,13 +29,6 @@ class Forced:
     source: "SourceBatch"
     target: "TargetBatch"
     encoded: "EncodedSource"
-
-    @classmethod
-    def run(
-        cls, model: "TranslationModel", part: Any, layer: int, source: "SourceBatch", target: "TargetBatch"
-    ) -> "Forced":
-        """Encode the source."""
-        return cls(model, part, layer, source, target, model.encode(source))
 
     def crossing(self, context: "AttentionEdit | None" = None) -> "Recorder":
         """Run the decoder up to the layer's attention to the source, and return the recorder of that attention.

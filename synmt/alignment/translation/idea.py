@@ -7,8 +7,7 @@ A folder holds config.json, or begun.json while it is unfinished; in `forward` a
 translation models; in `forward-part` and `backward-part` the parts trained on top of them; and in `guide` the aligner
 that this one learned from, if any.
 
-Shapes: B pairs, I target tokens, J source tokens, t = I + 1 rows of the decoder: row 0 reads the begin of sentence
-and predicts y_1; row i reads y_i and predicts y_{i+1}. Layers are counted from 1.
+Shapes: as in forced.py. Layers are counted from 1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,7 +63,7 @@ OF_MODELS = frozenset({*option_names(TransformerConfig), *ENCODERS})
 
 @dataclass(frozen=True)
 class LinkIdea:
-    """A way to read links. By default, it reads the attention of plain models.
+    """A way to read links.
 
     guide: the method that supplies links to learn from, unless they are given; "" if it learns from none.
     trains_model: whether it changes how the translation models are trained; otherwise it only trains a part on top.
@@ -107,9 +106,9 @@ class LinkIdea:
         """Return the decoder layer to read, or 0 to choose it by the agreement of the two directions."""
         return max(1, config.decoder_layers - 1)
 
-    def part(self, config: TransformerConfig) -> "nn.Module | None":
-        """Return a part to train on top of each model, which is then frozen."""
-        return None
+    def part(self, config: TransformerConfig) -> "nn.Module":
+        """Return a part to train on top of each model, which is then frozen. An idea without this method has none."""
+        raise NotImplementedError
 
     @property
     def has_part(self) -> bool:
@@ -124,8 +123,9 @@ class LinkIdea:
         return guided_loss(self.weights(forced), forced.target.links)
 
     def weights(self, forced: Forced) -> "Tensor":
-        """Return how strongly target and source tokens are linked, [B,I,J]; padded rows do not matter."""
-        raise NotImplementedError
+        """Return how strongly target and source tokens are linked, [B,I,J]; padded rows do not matter. By default, this
+        is the attention of the step that predicts each target token."""
+        return forced.weights().mean(dim=1)[:, :-1]
 
     def posteriors(self, forced: Forced) -> "Tensor":
         """Return the posterior of the weights given y_i, [B,I,J] (synmt.alignment.attention). Raises BadInput."""

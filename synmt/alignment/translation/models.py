@@ -49,8 +49,11 @@ class Direction:
     part: nn.Module | None
     layer: int
 
-    def sentences(self, pairs: Sequence[SentencePair], backward: bool = False) -> "Sentences":
-        """Return the pairs in this direction. Raises BadInput for a record that lacks something the encoder needs."""
+    def corpus(self, pairs: Sequence[SentencePair], backward: bool = False) -> tuple[Corpus, list[np.ndarray]]:
+        """Return the pairs in this direction, and for each the index of its source tokens' words, −1 for structure.
+
+        Raises BadInput for a record that lacks something the encoder needs.
+        """
         bpe, vocabulary, side = self.folder.bpe, self.folder.vocabulary, self.folder.config.source
         features, targets = [], []
         for pair in pairs:
@@ -60,19 +63,11 @@ class Direction:
             targets.append(vocabulary.encode_target(bpe.apply(target.tokens)))
         sources = Sources.encode(features, vocabulary)
         corpus = Corpus(vocabulary, sources, [np.array(ids, np.int32) for ids in targets])
-        return Sentences(corpus, [np.array(each.word_of) for each in features])
+        return corpus, [np.array(each.word_of) for each in features]
 
-    def force(self, sentences: "Sentences", batch: Sequence[int]) -> Forced:
-        source, target = sentences.corpus.batch(batch, self.model.network.embedding.device)
-        return Forced.run(self.model, self.part, self.layer, source, target)
-
-
-@dataclass
-class Sentences:
-    """Pairs in one direction. word_of: the index of each source token's word, or −1."""
-
-    corpus: Corpus
-    word_of: list[np.ndarray]
+    def force(self, corpus: Corpus, batch: Sequence[int]) -> Forced:
+        source, target = corpus.batch(batch, self.model.network.embedding.device)
+        return Forced(self.model, self.part, self.layer, source, target, self.model.encode(source))
 
 
 @dataclass(frozen=True)
@@ -102,8 +97,9 @@ class Models:
 
     def align(self, idea: "LinkIdea", pairs: Sequence[SentencePair]) -> list[SoftLinks]:
         """Return the weights of each pair in order. Raises BadInput."""
-        forward, backward = self.forward.sentences(pairs), self.backward.sentences(pairs, backward=True)
-        lengths = [max(len(x), len(y)) for x, y in zip(forward.word_of, backward.word_of, strict=True)]
+        forward, of_sources = self.forward.corpus(pairs)
+        backward, of_targets = self.backward.corpus(pairs, backward=True)
+        lengths = [max(len(x), len(y)) for x, y in zip(of_sources, of_targets, strict=True)]
 
         @torch.no_grad()
         def of_batch(batch: Sequence[int]) -> list[SoftLinks]:
@@ -113,9 +109,9 @@ class Models:
                     matrices = idea.posteriors(forced[0]), idea.posteriors(forced[1])
                 else:
                     matrices = idea.matrices(*forced)
-            of_targets, of_sources = (weights.float().cpu().numpy() for weights in matrices)
+            x_to_y, y_to_x = (weights.float().cpu().numpy() for weights in matrices)
             return [
-                _soft_links(of_targets[row], of_sources[row], forward.word_of[number], backward.word_of[number])
+                _soft_links(x_to_y[row], y_to_x[row], of_sources[number], of_targets[number])
                 for row, number in enumerate(batch)
             ]
 
@@ -130,19 +126,15 @@ def open_direction(path: Path, name: str, idea: "LinkIdea", layer: int, device: 
         parameters = part_folder(path, name) / PARAMETERS_FILE
         check_inside(path, parameters)
         with naming(parameters):
-            part = load_parameters(lambda: _holder(idea, folder), parameters)["part"].to(device).eval()
+            network = folder.config.network
+            saved = load_parameters(lambda: nn.ModuleDict({"part": idea.part(network)}), parameters)
+            part = saved["part"].to(device).eval()
     with naming(path / CONFIG_FILE):
         if not 0 < layer <= folder.config.network.decoder_layers:
             raise ValueError(f"no decoder layer {layer}")
         if not folder.config.network.crosses(layer):
             raise ValueError(f"decoder layer {layer} does not attend to the source")
     return Direction(folder, folder.load_model(device), part, layer)
-
-
-def _holder(idea: "LinkIdea", folder: ModelFolder[ModelConfig]) -> nn.ModuleDict:
-    """Return an untrained part, under the name that it has in training."""
-    part = idea.part(folder.config.network)
-    return nn.ModuleDict() if part is None else nn.ModuleDict({"part": part})
 
 
 def part_folder(path: Path, direction: str) -> Path:

@@ -31,7 +31,7 @@ def models(idea: LinkIdea, seed: int = 1) -> list[tuple[TranslationModel, torch.
         model = TranslationModel(
             idea.network(tiny.CONFIG), source_side({"sequence": {}}), target_side({"sequence": {}}), VOCABULARY
         )
-        part = idea.part(tiny.CONFIG)
+        part = idea.part(tiny.CONFIG) if idea.has_part else None
         for module in (model, part or model):
             for name, parameter in module.named_parameters():
                 if name.endswith("bias"):
@@ -55,5 +55,5 @@ def force(
         sources = Sources.encode([SourceFeatures(source, len(source)) for source, _ in direction], VOCABULARY)
         targets = [np.array(VOCABULARY.encode_target(target), np.int32) for _, target in direction]
         batch = Corpus(VOCABULARY, sources, targets).batch(range(len(direction)), torch.device("cpu"))
-        both.append(Forced.run(model, part, layer, *batch))
+        both.append(Forced(model, part, layer, *batch, model.encode(batch[0])))
     return both[0], both[1]
