@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, tee
 from operator import itemgetter
-from pathlib import Path
 
 from synmt.alignment.aligner import Needs
 from synmt.data.records import SentencePair, read_columns, source_records
@@ -56,12 +55,6 @@ def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Ite
     for file in files:
         if found := next(file, None):
             raise found.line.error(f"links without a sentence pair: only {count} were given")
-
-
-def count_from_one(path: str) -> bool:
-    """Return whether a file has links for many pairs, none of which names a word 0."""
-    lines = [line.text for line in read_lines([path]) if line.text.strip()]
-    return len(lines) >= MANY and not lines[0].startswith(HEADER) and detect_base(lines) == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +115,8 @@ def check_links(
 
 
 def note_bases(notes: Notes, links: Sequence[str]) -> None:
-    """Add a note on files of links that seem to count words from 1."""
-    for path in links:
-        if Path(path).is_file() and count_from_one(path):
+    """Add a note on files that seem to count words from 1: they have links for many pairs, but none to a word 0."""
+    for path in filter(os.path.isfile, links):
+        lines = [line.text for line in read_lines([path]) if line.text.strip()]
+        if len(lines) >= MANY and not lines[0].startswith(HEADER) and detect_base(lines) == 1:
             notes.add(f"{path} has no link to a word 0, so it seems to count words from 1")
