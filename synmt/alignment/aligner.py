@@ -53,10 +53,6 @@ class FittedText:
         """Raise ValueError for unknown names."""
         check_text(self.tokenizer, self.languages)
 
-    def fields(self) -> dict[str, Any]:
-        """Return fields from which `read` makes an equal object."""
-        return asdict(self)
-
     @classmethod
     def read(cls, fields: Settings) -> Self:
         """Raise KeyError, ValueError or TypeError for missing or invalid fields."""
@@ -210,7 +206,7 @@ def new_folder(how: Fitting) -> Iterator[Path]:
 def write_saved(folder: Path, aligner: Aligner, **own: Any) -> None:
     """Write the config of a folder; own: the aligner's own fields. Raises BadInput."""
     assert aligner.text
-    fields = {"options": options_of(aligner), **aligner.text.fields(), **own}
+    fields = {"options": options_of(aligner), **asdict(aligner.text), **own}
     write_config(folder, {"aligner": name_of(aligner), "model": fields})
 
 

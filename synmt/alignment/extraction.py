@@ -136,8 +136,10 @@ def word_scores(
             for link in links:
                 scores[link] += 0.5
         return scores
-    mean = plain_mean if heuristic == "mean" else harmonic_mean
-    subwords = mean(given.forward, given.backward)
+    if heuristic == "mean":
+        subwords = (given.forward + given.backward) / np.float32(2)
+    else:
+        subwords = harmonic_mean(given.forward, given.backward)
     return of_words(subwords, given.source_words, given.target_words)
 
 
@@ -148,15 +150,12 @@ def harmonic_mean(forward: Weights, backward: Weights) -> Weights:
     return mean
 
 
-def plain_mean(forward: Weights, backward: Weights) -> Weights:
-    return (forward + backward) / np.float32(2)
-
-
 def of_words(scores: Weights, source_words: Sequence[int], target_words: Sequence[int]) -> Weights:
     """Return the highest score of any two subwords of two words: […,J,I] → […,m,n]"""
     for axis, words in ((-2, source_words), (-1, target_words)):
         if len(words) > words[-1] + 1:  # some word has several subwords
-            scores = np.maximum.reduceat(scores, _starts(words), axis=axis)
+            starts = np.append(0, 1 + np.flatnonzero(np.diff(words)))
+            scores = np.maximum.reduceat(scores, starts, axis=axis)
     return scores
 
 
@@ -167,12 +166,6 @@ def mean_of_words(pair: SentencePair, *given: SoftLinks) -> SoftLinks:
     )
     forward, backward = (one + other) / np.float32(2)
     return SoftLinks(forward, backward, range(len(pair.source.tokens)), range(len(pair.target.tokens)))
-
-
-def _starts(words: Sequence[int]) -> NDArray[np.intp]:
-    """Return the index of each word's first subword."""
-    numbers = np.asarray(words)
-    return np.append(0, 1 + np.flatnonzero(numbers[1:] != numbers[:-1]))
 
 
 def directions(given: SoftLinks | DirectedLinks, threshold: float = 0.0) -> tuple[Set[Link], Set[Link]]:

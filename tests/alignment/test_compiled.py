@@ -35,10 +35,10 @@ def hmm(agreement: int) -> tuple[Model, IndexedBitext]:
     """Return a model of random counts, and pairs of all lengths from 1 to 40 words and of 90 words."""
     random = np.random.default_rng(agreement)
     lengths = [*random.integers(1, 40, (60, 2)).tolist(), [1, 1], [1, 90], [90, 1], [17, 16], [32, 33]]
-    source, target = (
-        Sentences.of([f"{side}{word}" for word in random.integers(0, 50, pair[number])] for pair in lengths)
-        for number, side in enumerate("xy")
-    )
+    source, target = Sentences(), Sentences()
+    for number, (name, side) in enumerate((("x", source), ("y", target))):
+        for pair in lengths:
+            side.add([f"{name}{word}" for word in random.integers(0, 50, pair[number])])
     lexicon = Lexicon.new([source.counts(), target.counts()], 2.0)
     model = Model.new(Hmm(agreement=agreement, frequent=5, jump=4), lexicon)
     bitext = IndexedBitext.index((source, target), range(len(lengths)), lexicon, new=True)

@@ -9,7 +9,7 @@ Shapes: B pairs of J source and I target words, padded; N types, pairs of a sour
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 from math import log
@@ -97,13 +97,6 @@ class Sentences:
     ids: array = field(default_factory=lambda: array("i"))
     ends: array = field(default_factory=lambda: array("q", [0]))
     heads: array = field(default_factory=lambda: array("i"))
-
-    @classmethod
-    def of(cls, sentences: Iterable[Sequence[str]]) -> "Sentences":
-        side = cls()
-        for words in sentences:
-            side.add(words)
-        return side
 
     def add(self, words: Sequence[str], heads: Sequence[int] = ()) -> None:
         self.heads.extend(heads)

@@ -209,7 +209,7 @@ class MaskAlignConfig:
     def fields(self) -> dict[str, Any]:
         encoders = {"guided": self.guided, "encoders": [side.settings() for side in self.encoders]}
         network = {"network": asdict(self.network)}
-        return {"options": options_of(self.options), **encoders, **self.text.fields(), **network}
+        return {"options": options_of(self.options), **encoders, **asdict(self.text), **network}
 
     @classmethod
     def read(cls, fields: dict[str, Any]) -> Self:

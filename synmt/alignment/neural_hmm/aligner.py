@@ -28,7 +28,7 @@ model is far worse after twice as many updates (docs/lab-notes.md).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -175,7 +175,7 @@ class NeuralHmmConfig:
 
     def fields(self) -> dict[str, Any]:
         sizes = {"width": self.width, "dropout": self.dropout}
-        return {"options": options_of(self.options), **self.text.fields(), **sizes}
+        return {"options": options_of(self.options), **asdict(self.text), **sizes}
 
     @classmethod
     def read(cls, fields: dict[str, Any]) -> Self:

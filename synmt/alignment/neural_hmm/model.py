@@ -234,11 +234,17 @@ class NeuralHmmModel(nn.Module):
     def _expected(self, chances: Sequence[Chances], batches: Iterable[tuple[Distinct, Distinct]]) -> Expected:
         """Return the expected counts of both directions, summed over batches that share their distinct subwords."""
         with torch.autocast(chances[0].linked.device.type, enabled=False):
-            if not _is_compiled(chances[0].linked):
+            if chances[0].linked.device.type != "cpu" or not compiled.library():
                 return reduce(
                     Expected.plus, (self._summed(self._found(chances, each), chances, each) for each in batches)
                 )
-            directions = self._compiled([each.without_gradient(self.options.null) for each in chances])
+            directions = [
+                compiled.ByScores(
+                    *(tensor.numpy() for tensor in (each.linked, each.unlinked, each.jumps)),
+                    *(np.zeros(tensor.shape, np.float32) for tensor in (each.unlinked, each.jumps)),  # counts
+                )
+                for each in (own.without_gradient(self.options.null) for own in chances)
+            ]
             counts, likelihood = np.zeros(chances[0].linked.shape, np.float32), 0.0
             for x, y in batches:
                 likelihood += compiled.read(
@@ -249,16 +255,6 @@ class NeuralHmmModel(nn.Module):
             for one, two in zip(*((each.unlinked, each.taken) for each in directions), strict=True)
         )
         return Expected(torch.from_numpy(counts), unlinked, jumps, torch.tensor(likelihood))
-
-    def _compiled(self, chances: Sequence[Chances]) -> list[compiled.ByScores]:
-        """Return both directions for compiled code, with all counts 0."""
-        return [
-            compiled.ByScores(
-                *(tensor.numpy() for tensor in (each.linked, each.unlinked, each.jumps)),
-                *(np.zeros(tensor.shape, np.float32) for tensor in (each.unlinked, each.jumps)),
-            )
-            for each in chances
-        ]
 
     def _found(self, chances: Sequence[Chances], sides: tuple[Distinct, Distinct]) -> list[Found]:
         """Return the posteriors of both directions after agreement; on the CPU, as numpy arrays."""
@@ -304,11 +300,6 @@ class NeuralHmmModel(nn.Module):
         linked.index_put_(cells, there * back.transpose(1, 2), accumulate=True)
         likelihood = torch.as_tensor(found[0].likelihood.sum() + found[1].likelihood.sum())
         return Expected(linked, (unlinked[0], unlinked[1]), (jumps[0], jumps[1]), likelihood)
-
-
-def _is_compiled(tensor: Tensor) -> bool:
-    """Return whether compiled code can be used on the device of a tensor."""
-    return tensor.device.type == "cpu" and compiled.library() is not None
 
 
 def _array(tensor: Tensor) -> Array:

@@ -69,5 +69,7 @@ def test_the_last_part_replaces_its_word_in_trees() -> None:
     assert [parts[row].tolist() for row in (0, 1)] == [[0, 1, 2, 3], [2]]
     heads = parts.heads_of([0, 1])
     assert heads is not None and heads.tolist() == [[2, 2, 3, -1], [-1, -1, -1, -1]]
-    plain = Sentences.of([["der", "hausbau"]]).cut(lambda word: (word[:3], word[3:]) if len(word) > 3 else (word,))
+    whole = Sentences()
+    whole.add(["der", "hausbau"])
+    plain = whole.cut(lambda word: (word[:3], word[3:]) if len(word) > 3 else (word,))
     assert plain[0].tolist() == [0, 1, 2] and plain.heads_of([0]) is None

@@ -84,9 +84,11 @@ def test_training_in_parts_equals_training_on_all_pairs(
     monkeypatch.setattr(model, "LEAST_COUNT", 0)
     monkeypatch.setattr(bitexts, "CHUNK_CELLS", 1000)
     parts = fitted("hmm", [*PAIRS, *STRANGE], tmp_path / "parts", {})
-    source = bitexts.Sentences.of(each.source.tokens for each in PAIRS)
-    target = bitexts.Sentences.of(each.target.tokens for each in PAIRS)
-    rows = bitexts.chunks((source, target))
+    sides = bitexts.Sentences(), bitexts.Sentences()
+    for each in PAIRS:
+        sides[0].add(each.source.tokens)
+        sides[1].add(each.target.tokens)
+    rows = bitexts.chunks(sides)
     assert len(rows) > 3 and [row for part in rows for row in part] == list(range(len(PAIRS)))
     whole = open_aligner(folder, None, "cpu")
     for one, other in zip(parts.align(PAIRS), whole.align(PAIRS), strict=True):
