@@ -1,15 +1,14 @@
 """Columns of sentence pairs on disk: computed once, by one process or several, and read through memory maps."""
 
 import pickle
-import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,6 @@ from synmt.text.bpe import Bpe
 from synmt.text.tokenization import Words
 from synmt.text.vocabulary import UNKNOWN, Vocabulary
 
-T = TypeVar("T")
 MUCH_UNKNOWN = 1e-3  # a larger share of unknown tokens is reported
 Arrays = Mapping[str, tuple[NDArray[Any], NDArray[Any]]]  # by name, the numbers of all rows and the ends of the rows
 TaskRows = tuple[Task, list[bytes]]  # a task, and the lines of a bitext for its examples
@@ -76,20 +74,22 @@ class TextPairs:
         Their features are stored in a temporary file until the vocabulary is known. Raises BadInput.
         """
         draft = partial(draft_window, config, bpe, training.tree_dropout > 0, training.subword_dropout)
+        windows = ((task, rows) for task in config.source.tasks for rows in self.bitext.windows(WINDOW))
+        total = len(config.source.tasks) * -(-len(self.bitext) // WINDOW)
+        watched = partial(tqdm, total=total, leave=False, unit=" sentences", unit_scale=WINDOW, disable=None)
         counts, remarks = Counts(), Remarks()
         unknown, tokens = Counter[str](), Counter[str]()
         with naming(place), TemporaryFile(dir=place) as drafts:
             with processes(self.jobs, draft, itself, draft) as run:
                 sizes = []
-                for drafted, found in self._with_progress(run(self._windows(config)), "examples", config):
+                for drafted, found in watched(run(windows), "examples"):
                     sizes.append(drafts.write(drafted))
                     counts.add(found)
             vocabulary = known or counts.vocabulary(config.target)
             drafts.seek(0)
             to_columns = partial(encode_window, config, vocabulary, training.max_length)
             with CorpusWriter(place) as writer, processes(self.jobs, to_columns, itself, to_columns) as run_encoding:
-                windows = run_encoding(map(drafts.read, sizes))
-                for each in self._with_progress(windows, "columns", config):
+                for each in watched(run_encoding(map(drafts.read, sizes)), "columns"):
                     writer.append(each.arrays)
                     remarks.add(each.remarks)
                     unknown.update(each.unknown)
@@ -101,19 +101,6 @@ class TextPairs:
                 share = f"{count / tokens[side]:.1%} of the {side} tokens"
                 self.notes.add(f"{share} are not in the vocabulary, and become unknown tokens")
         return vocabulary, arrays
-
-    def _with_progress(self, windows: Iterable[T], of: str, config: ModelConfig) -> Iterable[T]:
-        """Return the results, with a progress line on stderr if that is a terminal."""
-        count = len(config.source.tasks) * -(-len(self.bitext) // WINDOW)
-        watched: Iterable[T] = tqdm(
-            windows, of, count, leave=False, unit=" sentences", unit_scale=WINDOW, disable=not sys.stderr.isatty()
-        )
-        return watched
-
-    def _windows(self, config: ModelConfig) -> Iterator[TaskRows]:
-        for task in config.source.tasks:
-            for rows in self.bitext.windows(WINDOW):
-                yield task, rows
 
 
 def draft_window(config: ModelConfig, bpe: Bpe, bare: bool, dropout: float, item: TaskRows) -> tuple[bytes, Counts]:
@@ -147,11 +134,12 @@ def _flat(rows: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]
     return np.concatenate([row.ravel() for row in rows]), np.array([row.size for row in rows], np.int64)
 
 
-class CorpusWriter:
-    """A context manager that writes the arrays of a corpus, some rows at a time."""
+class CorpusWriter(ExitStack):
+    """Writes the arrays of a corpus, some rows at a time, into files that it closes at the end."""
 
     def __init__(self, place: Path) -> None:
-        self._place, self._open = place, ExitStack()
+        super().__init__()
+        self._place = place
         self._writers: dict[str, tuple[ArrayWriter, ArrayWriter]] = {}
         self._ends: Counter[str] = Counter()
 
@@ -159,9 +147,8 @@ class CorpusWriter:
         """Add rows by name, as in `Corpus.rows`."""
         for name, (values, lengths) in arrays.items():
             if name not in self._writers:
-                files = _files(self._place, len(self._writers))
-                writers = ArrayWriter(files[0], _kind(name)), ArrayWriter(files[1], "int64")
-                self._writers[name] = self._open.enter_context(writers[0]), self._open.enter_context(writers[1])
+                files = [self.enter_context(path.open("wb")) for path in _files(self._place, len(self._writers))]
+                self._writers[name] = ArrayWriter(files[0], _kind(name)), ArrayWriter(files[1], "int64")
             of_values, of_ends = self._writers[name]
             of_values.append(values)
             of_ends.append(self._ends[name] + lengths.cumsum())
@@ -170,12 +157,6 @@ class CorpusWriter:
     def finish(self) -> dict[str, Any]:
         """Complete the files; return the checksums of both files of each array, by name, in the order of the files."""
         return {name: [writer.finish() for writer in both] for name, both in self._writers.items()}
-
-    def __enter__(self) -> "CorpusWriter":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
 
 
 def open_arrays(place: Path, checksums: Mapping[str, Any]) -> Arrays:

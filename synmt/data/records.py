@@ -2,9 +2,10 @@
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -144,7 +145,7 @@ def source_records(
     if `strict`, they are bad lines. Raises BadInput for CoNLL-U, and for a language without parsers.
     """
     bad = bad or BadLines()
-    good = _without_faults(lines, bad)
+    good = _without(lines, bad, attrgetter("fault"))
     if form is None:
         for line in good:
             if line.text.strip():
@@ -157,9 +158,9 @@ def source_records(
         line = next(line for line in good if line.text.strip())
         raise line.error("CoNLL-U is not text: convert it with synmt parse --input conllu")
     elif needs:
-        yield from _parsed(_texts(good, bad), needs, words, bad, strict)
+        yield from _parsed(_without(good, bad, _record_in_text), needs, words, bad, strict)
     else:
-        for line in _texts(good, bad):
+        for line in _without(good, bad, _record_in_text):
             yield line, ParseRecord(text=line.text, tokens=words.of_text(line.text))
 
 
@@ -183,10 +184,13 @@ def target_records(
     if form is None:
         form, lines = target_form(lines, bool(side.spelling.trees))
     if form == "strings":
-        for line in _without_faults(lines, bad):
+        for line in _without(lines, bad, attrgetter("fault")):
             yield line, ParseRecord() if line.fault else _read_string(line, side.style, tokenizer, bad)
     else:
-        for line, record in source_records(_without_arcs(lines, side, bad), needs, words, bad, strict, form):
+        why = f"none of the first {STRINGS_AHEAD} lines has any" if side.spelling.trees else "the model writes none"
+        cause = f"arcs of synmt transitions, but {why}"
+        lines = _without(lines, bad, lambda line: cause if _has_arcs(line) else "")
+        for line, record in source_records(lines, needs, words, bad, strict, form):
             own_words = not needs and not line.text.startswith("{")
             yield line, record if own_words else _on_words(line, record, tokenizer)
 
@@ -194,16 +198,6 @@ def target_records(
 def _has_arcs(line: Line) -> bool:
     text = line.text  # most lines have no "ARC", which is part of every arc
     return "ARC" in text and not text.startswith("{") and any(map(is_arc, read_entries(text)))
-
-
-def _without_arcs(lines: Iterable[Line], side: TargetSide, bad: BadLines) -> Iterator[Line]:
-    """Yield the lines of text or records; a string with arcs is a bad line."""
-    why = f"none of the first {STRINGS_AHEAD} lines has any" if side.spelling.trees else "the model writes none"
-    for line in lines:
-        if _has_arcs(line):
-            bad.add(line.error(f"arcs of synmt transitions, but {why}"))
-            line = replace(line, text="")
-        yield line
 
 
 def _read_string(line: Line, style: ArcStyle, tokenizer: Tokenizer, bad: BadLines) -> ParseRecord:
@@ -223,20 +217,18 @@ def _on_words(line: Line, record: ParseRecord, tokenizer: Tokenizer) -> ParseRec
             return record
 
 
-def _without_faults(lines: Iterable[Line], bad: BadLines) -> Iterator[Line]:
+def _without(lines: Iterable[Line], bad: BadLines, flaw: Callable[[Line], str]) -> Iterator[Line]:
+    """Yield the lines; one with a flaw is a bad line, and loses its text."""
     for line in lines:
-        if line.fault:
-            bad.add(line.error(line.fault))
-        yield line
-
-
-def _texts(lines: Iterable[Line], bad: BadLines) -> Iterator[Line]:
-    """Yield the lines of text; a record is a bad line, since its keys would become words."""
-    for line in lines:
-        if line.text.startswith("{") and is_record(line.text):
-            bad.add(line.error("a record among lines of text"))
+        if cause := flaw(line):
+            bad.add(line.error(cause))
             line = replace(line, text="")
         yield line
+
+
+def _record_in_text(line: Line) -> str:
+    """Return the flaw of a record among lines of text: its keys would become words."""
+    return "a record among lines of text" if line.text.startswith("{") and is_record(line.text) else ""
 
 
 def _read(line: Line, needs: frozenset[str], words: SideWords, bad: BadLines, strict: bool) -> ParseRecord:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, BinaryIO, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.lib import format as npy
@@ -82,12 +82,12 @@ def as_square(row: NDArray[Any]) -> NDArray[Any]:
 
 
 class ArrayWriter:
-    """A context manager that appends numbers to an .npy file."""
+    """Appends numbers to an .npy file."""
 
-    def __init__(self, path: Path, kind: str) -> None:
-        """kind: the name of a numpy type."""
-        self._kind, self._size, self._digest = np.dtype(kind), 0, hashlib.blake2b(digest_size=16)
-        self._stream = path.open("wb")
+    def __init__(self, stream: BinaryIO, kind: str) -> None:
+        """stream: the new file; kind: the name of a numpy type."""
+        self._stream, self._kind = stream, np.dtype(kind)
+        self._size, self._digest = 0, hashlib.blake2b(digest_size=16)
         self._write_header()
 
     def append(self, values: NDArray[Any]) -> None:
@@ -102,12 +102,6 @@ class ArrayWriter:
         self._write_header()
         self._stream.flush()
         return self._digest.hexdigest()
-
-    def __enter__(self) -> "ArrayWriter":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stream.close()
 
     def _write_header(self) -> None:
         """Write the header for the current number of numbers; numpy pads it, so that it can be overwritten."""

@@ -6,7 +6,6 @@ With the setting `models`, it uses the translation models of another aligner unc
 
 import math
 import shutil
-import sys
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -204,11 +203,9 @@ def links_of(aligner: "LinkIdea", bitext: Bitext) -> list[Set[Link]]:
     """Return the links of each pair by the aligner's own heuristic."""
     how = Extraction(aligner.heuristic)
     links: list[Set[Link]] = []
-    with tqdm(total=len(bitext), unit="pair", disable=not sys.stderr.isatty()) as line:
-        for window in windows(bitext, 1000):
-            for pair, soft in zip(window, aligner.align(window), strict=True):
-                links.append(set(extract(soft, pair.source.tokens, pair.target.tokens, how).links))
-            line.update(len(window))
+    for window in windows(tqdm(bitext, unit="pair", disable=None), 1000):
+        for pair, soft in zip(window, aligner.align(window), strict=True):
+            links.append(set(extract(soft, pair.source.tokens, pair.target.tokens, how).links))
     return links
 
 
