@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 import torch
@@ -33,15 +33,6 @@ from synmt.training.validation import Validate
 BATCH_TOKENS = 4096  # number of sentences × longest side
 Vocabularies = tuple[Vocabulary, Vocabulary]
 Features = tuple[SourceFeatures, SourceFeatures]
-
-
-class TwoSided(Protocol):
-    """The config of a model that reads both sides."""
-
-    @property
-    def encoders(self) -> tuple[SourceSide, SourceSide]: ...
-
-
 Config = TypeVar("Config", bound=Any)
 
 
@@ -147,9 +138,9 @@ class AlignerCorpus:
         return np.maximum(self.source.lengths(), self.target.lengths())
 
 
-def features_of(pair: SentencePair, config: TwoSided, bpe: Bpe) -> Features:
+def features_of(pair: SentencePair, encoders: tuple[SourceSide, SourceSide], bpe: Bpe) -> Features:
     """Return the encoder inputs of both sides. Raises BadInput for a record that lacks something its side needs."""
-    source, target = config.encoders
+    source, target = encoders
     with pair.lines[0].naming():
         return source.features(pair.source, bpe.segment), target.features(pair.target, bpe.segment)
 
@@ -187,14 +178,14 @@ class LearningBitext:
     def made_of(self) -> dict[str, str]:
         return inputs_of(self.bitext, self.guide)
 
-    def vocabularies(self, config: TwoSided, bpe: Bpe) -> Vocabularies:
+    def vocabularies(self, config: Any, bpe: Bpe) -> Vocabularies:
         """Return the vocabularies of both sides. Subwords can be predicted; structural tokens are only read.
 
         Raises BadInput for a record that lacks something its side needs.
         """
-        source, target = Counts(), Counts()
+        source, target, encoders = Counts(), Counts(), config.encoders
         for pair in self.bitext:
-            for side, features in zip((source, target), features_of(pair, config, bpe), strict=True):
+            for side, features in zip((source, target), features_of(pair, encoders, bpe), strict=True):
                 side.count(features, subwords_of(features))
         return source.vocabulary(WORDS), target.vocabulary(WORDS)
 
@@ -202,8 +193,9 @@ class LearningBitext:
         kept: list[Features] = []
         links: list[Ids] = []
         longer: list[Line] = []
+        encoders = folder.config.encoders
         for number, pair in enumerate(self.bitext):
-            features = features_of(pair, folder.config, folder.bpe)
+            features = features_of(pair, encoders, folder.bpe)
             if max(len(side.tokens) for side in features) > training.max_length:
                 longer.append(pair.lines[0])
                 continue
@@ -235,7 +227,8 @@ class Opened(Generic[Config]):
         return cls(opened, opened.load_model(place), place)
 
     def encode(self, pairs: Sequence[SentencePair]) -> AlignerCorpus:
-        features = [features_of(pair, self.folder.config, self.folder.bpe) for pair in pairs]
+        encoders = self.folder.config.encoders
+        features = [features_of(pair, encoders, self.folder.bpe) for pair in pairs]
         return encode(features, self.folder.vocabularies)
 
     def links(

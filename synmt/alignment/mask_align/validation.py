@@ -34,7 +34,7 @@ class LinkValidation:
     ) -> None:
         """aligner: makes an aligner that reads links from a model in training."""
         self.aligner = aligner
-        features = [features_of(pair, folder.config, folder.bpe) for pair in pairs]
+        features = [features_of(pair, folder.config.encoders, folder.bpe) for pair in pairs]
         kept = [max(len(side.tokens) for side in each) <= training.max_length for each in features]
         self.pairs, self.folder, self.training = list(compress(pairs, kept)), folder, training
         self.corpus = encode(list(compress(features, kept)), folder.vocabularies)
