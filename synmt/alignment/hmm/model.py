@@ -5,7 +5,7 @@ Shapes: B pairs of J source and I target words, padded; N types, that is, distin
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
 
@@ -223,21 +223,14 @@ def _diagonal(sources: NDArray[np.bool_], targets: NDArray[np.bool_]) -> Floats:
     return (weights / weights.sum(axis=2, keepdims=True)).astype(np.float32)
 
 
-@dataclass
 class Parts:
     """Pairs that are indexed part by part. A single part stays in memory. Several parts are saved in temporary files,
     so that memory does not grow with their number; the types of a part are looked up again whenever it is read."""
 
-    sides: Sides
-    lexicon: Lexicon
-    rows: list[range] = field(init=False)
-    only: IndexedBitext | None = None
-    files: list[IO[bytes]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.rows = chunks(self.sides)
-        if len(self.rows) == 1:
-            self.only = IndexedBitext.index(self.sides, self.rows[0], self.lexicon, new=True)
+    def __init__(self, sides: Sides, lexicon: Lexicon) -> None:
+        self.sides, self.lexicon, self.rows = sides, lexicon, chunks(sides)
+        self.files: list[IO[bytes]] = []
+        self.only = IndexedBitext.index(sides, self.rows[0], lexicon, new=True) if len(self.rows) == 1 else None
 
     def __iter__(self) -> Iterator[IndexedBitext]:
         if self.only:
