@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.config import Heuristic, LinksBy
@@ -39,6 +39,7 @@ KnownWords = tuple[Words | None, Words | None]  # of source and target
 Needs = tuple[frozenset[str], frozenset[str]]  # fields that the records of a source and of a target must have
 NO_NEEDS: Needs = (frozenset(), frozenset())
 Settings = Mapping[str, Any]
+T = TypeVar("T", bound="Aligner")
 
 
 @dataclass(frozen=True)
@@ -242,12 +243,12 @@ def read_saved(folder: Path, kind: type[Aligner]) -> dict[str, Any]:
         return saved
 
 
-def read_aligner(folder: Path, kind: Any) -> Any:
+def read_aligner(folder: Path, kind: type[T]) -> T:
     """Return the aligner of a folder with its options and text, but without what it has learned. Raises BadInput."""
     saved = read_saved(folder, kind)
     with naming(folder / CONFIG_FILE):
         options = saved["options"] if settings_of(kind) else {}  # older folders name none
-        return kind(**options, text=FittedText.read(saved))
+        return kind(**options, text=FittedText.read(saved))  # type: ignore[call-arg]
 
 
 def copy_saved(folder: Path, to: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from synmt.data.records import columns_of_pairs
-from synmt.options import MOST_JOBS, PATHS, Checked, Known, Setting, check_settings, setting, settings_of
+from synmt.options import MOST_JOBS, PATHS, Checked, Known, Setting, setting, settings_of
 from synmt.streams import BadInput, BadLines, Line, OnError, WrongUsage, in_keywords, read_lines
 from synmt.trees.record import ParseRecord, write_record
 
@@ -197,9 +197,7 @@ def config_of_all(kind: type[Config], settings: Mapping[str, Any]) -> Config:
     for name in settings:
         if name not in known:
             raise TypeError(f"unknown setting {name!r}; known: {', '.join(known)}")
-    config = kind(**settings)
-    check_settings(config)
-    return config
+    return kind(**settings)
 
 
 def as_given(settings: Mapping[str, Any]) -> dict[str, Any]:
