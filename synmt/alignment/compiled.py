@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from synmt.streams.paths import cache_folder
+
 SOURCE = Path(__file__).with_name("chains.c")
 FLAGS = ("-std=gnu11", "-O2", "-ffp-contract=off", "-fPIC", "-shared", "-Wno-psabi")
 
@@ -38,7 +40,7 @@ def library() -> ctypes.CDLL | None:
         return None
     try:
         return ctypes.CDLL(str(_built()))
-    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+    except (OSError, subprocess.SubprocessError) as error:
         reason = str(getattr(error, "stderr", None) or error).split("\n")[0]
         print(f"synmt align: no compiled code, so this takes several times as long: {reason}", file=sys.stderr)
         return None
@@ -48,7 +50,7 @@ def _built() -> Path:
     """Return the path of the library. Raises OSError or SubprocessError if it cannot be built."""
     source = SOURCE.read_bytes()
     made_of = repr((source, FLAGS, platform.system(), platform.machine())).encode()
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "synmt"
+    folder = cache_folder()
     path = folder / f"chains-{hashlib.blake2b(made_of, digest_size=8).hexdigest()}.so"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from synmt.options import MOST_JOBS, check_settings, setting
+from synmt.options import MOST_JOBS, Checked, setting
 
 Symmetrization = Literal[
     "forward",
@@ -28,7 +28,7 @@ ALL_OF_LINKS = OF_WEIGHTS | {"links-by", "predictions"}
 
 
 @dataclass(frozen=True)
-class AlignConfig:
+class AlignConfig(Checked):
     """base: number of the first word in all formats but JSON; by default 1 with talp, otherwise 0."""
 
     symmetrize: Heuristic | None = setting(None, "how to merge the directions; the method sets the default")
@@ -69,10 +69,6 @@ class AlignConfig:
         most=MOST_JOBS,
     )
     max_words: int = setting(2000, "maximum words on a side; a longer line is bad", 1, most=10**6)
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for settings out of bounds."""
-        check_settings(self)
 
 
 @dataclass(frozen=True)

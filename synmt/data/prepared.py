@@ -26,6 +26,7 @@ from synmt.model.files import LARGEST_CONFIG, LARGEST_TEXT, check_inside, locked
 from synmt.model.folder import CODES_FILE, MOST_TOKENS, ModelFolder
 from synmt.model.made import check_same, checksum, digest
 from synmt.streams import BadInput, BadLines, Notes, OnError, readable
+from synmt.streams.paths import cache_folder
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import Words
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
@@ -130,14 +131,6 @@ def _code(package: str) -> str:
     )
 
 
-def cache_folder() -> Path:
-    """Return the folder of all columns of this user. Raises OSError for a user without a home."""
-    try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "synmt" / "columns"
-    except RuntimeError as error:
-        raise OSError(str(error)) from None
-
-
 @contextmanager
 def opened_pairs(
     place: Path | None, known: Mapping[str, str] | None, make: Callable[[Path], None], notes: Notes
@@ -151,7 +144,7 @@ def opened_pairs(
     folder = None
     if known is not None:
         try:
-            folder = (place or cache_folder()) / digest(known)
+            folder = (place or cache_folder() / "columns") / digest(known)
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             if place:

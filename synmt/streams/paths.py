@@ -1,4 +1,4 @@
-"""Paths of inputs and outputs: no output is written over an input."""
+"""Paths of inputs and outputs, where no output is written over an input, and of the user's cache."""
 
 import os
 import stat
@@ -42,3 +42,11 @@ def files_at(path: Path) -> Iterator[tuple[int, int]]:
             for each in islice(path.rglob("*"), MOST_FILES):
                 if each.is_file():
                     yield each.stat().st_dev, each.stat().st_ino
+
+
+def cache_folder() -> Path:
+    """Return the folder for what synmt keeps for this user. Raises OSError for a user without a home."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "synmt"
+    except RuntimeError as error:
+        raise OSError(str(error)) from None

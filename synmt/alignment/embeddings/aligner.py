@@ -32,7 +32,7 @@ from synmt.alignment.aligner import (
 )
 from synmt.alignment.config import OF_LINKS, Heuristic
 from synmt.data.records import SentencePair
-from synmt.options import check_settings, setting
+from synmt.options import Checked, setting
 from synmt.text.links import DirectedLinks
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ Rule = Literal["argmax", "itermax", "softmax"]
 
 
 @dataclass(frozen=True)
-class Embeddings:
+class Embeddings(Checked):
     cites: ClassVar[tuple[str, ...]] = ("jalilisabet2020simalign", "dou2021word")
     encoder: str = setting(
         "bert-base-multilingual-cased",
@@ -58,10 +58,6 @@ class Embeddings:
     text: FittedText | None = None
     network: "Encoder | None" = field(default=None, repr=False, compare=False)
     heuristic: ClassVar[Heuristic] = "intersection"
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for options out of bounds."""
-        check_settings(self)
 
     @classmethod
     def uses(cls, given: Settings) -> frozenset[str]:

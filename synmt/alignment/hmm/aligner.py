@@ -55,7 +55,7 @@ from synmt.alignment.aligner import (
 )
 from synmt.alignment.config import Heuristic
 from synmt.data.records import SentencePair
-from synmt.options import check_settings, rate, setting
+from synmt.options import Checked, rate, setting
 
 if TYPE_CHECKING:
     from synmt.alignment.extraction import SoftLinks
@@ -65,7 +65,7 @@ HEADS = frozenset({"heads"})
 
 
 @dataclass(frozen=True)
-class Hmm:
+class Hmm(Checked):
     cites: ClassVar[tuple[str, ...]] = ("vogel1996hmm", "liang2006alignment")
     agreement: int = setting(2, "steps towards the same links in both directions", 0, unless="trees", most=100)
     compounds: int = setting(4, "minimum letters in each part of a compound; 0: split none", 0, most=1000)
@@ -80,10 +80,6 @@ class Hmm:
     fitted: "FittedHmm | None" = field(default=None, repr=False, compare=False)
     heuristic: ClassVar[Heuristic] = "mean"
     temperature: ClassVar[float] = 1.75  # calibrates γ; tuned on 44 hand-aligned pairs
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for options out of bounds."""
-        check_settings(self)
 
     def needs(self, settings: Settings | None = None) -> Needs:
         return (HEADS, HEADS) if self.trees else NO_NEEDS

@@ -43,7 +43,7 @@ from synmt.data.records import SentencePair
 from synmt.model.files import check_new
 from synmt.model.source import ENCODERS, SourceSide, encoders_of, source_side
 from synmt.nn.config import TransformerConfig
-from synmt.options import Preset, check_settings, option_names, setting
+from synmt.options import Checked, Preset, option_names, setting
 from synmt.streams import BadInput, WrongUsage
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.config import TrainingConfig, training_options
@@ -66,7 +66,7 @@ USED = ALL_OF_LINKS.union(
 
 
 @dataclass(frozen=True)
-class MaskAlign:
+class MaskAlign(Checked):
     cites: ClassVar[tuple[str, ...]] = ("chen2021mask",)
     loss_form: Literal["code", "paper"] = setting("code", "how the parts of Mask-Align's loss are normalized")
     agreement: float = setting(5.0, "α, the weight of both directions' agreement", unless="no_agreement")
@@ -84,10 +84,6 @@ class MaskAlign:
     opened: "Opened[MaskAlignConfig] | None" = field(default=None, repr=False, compare=False)
     presets: ClassVar[Mapping[str, Preset]] = PRESETS
     several: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for options out of bounds."""
-        check_settings(self)
 
     @classmethod
     def uses(cls, given: Settings) -> frozenset[str]:

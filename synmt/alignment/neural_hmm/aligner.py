@@ -40,7 +40,7 @@ from synmt.ideas import PLAIN
 from synmt.model.files import check_new
 from synmt.model.source import SourceSide, source_side
 from synmt.nn.config import TransformerConfig
-from synmt.options import Preset, check_settings, rate, setting
+from synmt.options import Checked, Preset, rate, setting
 from synmt.streams import WrongUsage
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.config import TrainingConfig, training_options
@@ -70,7 +70,7 @@ USED = OF_WEIGHTS | {"device", "width", "dropout", "resume"} | training_options(
 
 
 @dataclass(frozen=True)
-class NeuralHmm:
+class NeuralHmm(Checked):
     cites: ClassVar[tuple[str, ...]] = ("wang2017hybrid", "wang2018neural", "liang2006alignment")
     agreement: int = setting(1, "steps towards the same links in both directions", 0, most=100)
     null: float = rate(0.04, "p₀, the share of subwords without a counterpart", least=1e-9)
@@ -83,10 +83,6 @@ class NeuralHmm:
     heuristic: ClassVar[Heuristic] = "mean"
     presets: ClassVar[Mapping[str, Preset]] = PRESETS
     several: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for options out of bounds."""
-        check_settings(self)
 
     @classmethod
     def uses(cls, given: Settings) -> frozenset[str]:
