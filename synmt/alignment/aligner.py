@@ -244,7 +244,7 @@ def read_saved(folder: Path, kind: type[Aligner]) -> dict[str, Any]:
 
 
 def read_aligner(folder: Path, kind: type[T]) -> T:
-    """Return the aligner of a folder with its options and text, but without what it has learned. Raises BadInput."""
+    """Return an aligner with the options and text of a folder; the caller adds its parameters. Raises BadInput."""
     saved = read_saved(folder, kind)
     with naming(folder / CONFIG_FILE):
         options = saved["options"] if settings_of(kind) else {}  # older folders name none

@@ -163,12 +163,10 @@ def linker_of(folder: Path, device: str, threshold: float | None) -> Linker:
     if any(aligner.needs()):
         raise BadInput("this aligner needs trees of both sides: align first, and give the links", str(folder))
     has_mean = aligner.heuristic in ("harmonic", "mean")
-    how = Extraction(aligner.heuristic, threshold if has_mean else None)
+    config = AlignConfig(threshold=threshold if has_mean else None)
 
     def link(pairs: Sequence[SentencePair]) -> Iterator[dict[Link, float]]:
-        found = iter(aligner.align([pair for pair in pairs if pair.is_whole]))
-        for pair in pairs:
-            yield extract(next(found), pair.source.tokens, pair.target.tokens, how).links if pair.is_whole else {}
+        return (found.links for _, found, _ in aligned(aligner, pairs, config))
 
     text = aligner.text
     if text is None:

@@ -144,8 +144,8 @@ class Pattern:
                 yield from self._extended(record, found, rest)
 
     def _choices(self, record: ParseRecord, known: Mapping[str, int], name: str) -> Sequence[int]:
-        """Return the words that a node may be: its own if it is known, or those that its arcs to known nodes below it
-        allow."""
+        """Return the candidates for the word of a node: the known word, or all words that fit its arcs to known nodes
+        below it."""
         if name in known:
             return [known[name]]
         below = [

@@ -15,7 +15,7 @@ from synmt.data.records import Form, SentencePair, source_form, source_records, 
 from synmt.data.words import Sides, sides_of_model
 from synmt.model.config import ModelConfig
 from synmt.streams import BadLines, Line, Notes, OnError, windows
-from synmt.streams.pool import Pool, itself, processes
+from synmt.streams.pool import Pool, processes
 from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe_of_words
 from synmt.text.tokenization import open_tokenizer
 from synmt.trees.constituency import Tree
@@ -84,7 +84,7 @@ class Bitext:
     def joint_bpe(self, merges: int, jobs: int = 1) -> Bpe:
         """Learn merges from the words of both sides together; there are none if every word has one character."""
         tokens, words = Counter[str](), Counter[str]()
-        with processes(jobs, tokens_of_rows, itself, tokens_of_rows) as run:
+        with processes(jobs, tokens_of_rows) as run:
             for found in run(self.windows(WINDOW)):
                 tokens.update(found)
         for token, times in tokens.items():

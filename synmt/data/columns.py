@@ -23,7 +23,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.files import naming
 from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import BadInput, Notes
-from synmt.streams.pool import itself, processes
+from synmt.streams.pool import processes
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import Words
 from synmt.text.vocabulary import UNKNOWN, Vocabulary
@@ -80,7 +80,7 @@ class TextPairs:
         counts, remarks = Counts(), Remarks()
         unknown, tokens = Counter[str](), Counter[str]()
         with naming(place), TemporaryFile(dir=place) as drafts:
-            with processes(self.jobs, draft, itself, draft) as run:
+            with processes(self.jobs, draft) as run:
                 sizes = []
                 for drafted, found in watched(run(windows), "examples"):
                     sizes.append(drafts.write(drafted))
@@ -88,7 +88,7 @@ class TextPairs:
             vocabulary = known or counts.vocabulary(config.target)
             drafts.seek(0)
             to_columns = partial(encode_window, config, vocabulary, training.max_length)
-            with CorpusWriter(place) as writer, processes(self.jobs, to_columns, itself, to_columns) as run_encoding:
+            with CorpusWriter(place) as writer, processes(self.jobs, to_columns) as run_encoding:
                 for each in watched(run_encoding(map(drafts.read, sizes)), "columns"):
                     writer.append(each.arrays)
                     remarks.add(each.remarks)

@@ -19,7 +19,7 @@ Edit = TypeVar("Edit")
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # tensors have no single truth value to compare by
 class HeadEdit:
     """One idea's edit of the heads that it owns in one layer: a scale, a bias or a replacement.
 

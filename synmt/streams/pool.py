@@ -27,17 +27,17 @@ CONTEXT = get_context("spawn")  # a fork would copy locks that threads of this p
 
 @contextmanager
 def processes(
-    jobs: int, here: Callable[[T], U], opener: Callable[..., Callable[[T], U]], *arguments: Hashable
+    jobs: int, here: Callable[[T], U], opener: Callable[..., Callable[[T], U]] | None = None, *arguments: Hashable
 ) -> Iterator[Run[T, U]]:
     """Yield a function that maps items in order: with `here` in this process, or with several jobs in as many
     processes.
 
-    Each process calls `opener` once with the arguments to get its own `here`.
+    Each process calls `opener` once with the arguments to get its own `here`. Without an opener, it gets a copy.
     """
     if jobs == 1:
         yield alone(here)
     else:
-        with Pool(jobs, opener, *arguments) as pool:
+        with Pool(jobs, opener, *arguments) if opener else Pool(jobs, _itself, here) as pool:
             yield pool.map
 
 
@@ -46,8 +46,7 @@ def alone(here: Callable[[T], U]) -> Run[T, U]:
     return lambda items: (here(item) for item in items if item is not None)
 
 
-def itself(work: T) -> T:
-    """Return work that can be pickled, as the opener of `processes`."""
+def _itself(work: T) -> T:
     return work
 
 
