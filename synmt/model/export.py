@@ -35,8 +35,7 @@ def export(path: Path, out: Path, precision: Literal["fp32", "int8"] = "fp32") -
     if why := _obstacle(folder.config, model):
         raise BadInput(f"{why}, which CTranslate2 does not support", str(path))
     with naming(out):
-        out.mkdir(parents=True, exist_ok=True)
-        if any(out.iterdir()):
+        if out.exists() and any(out.iterdir()):
             raise ValueError("is not empty; name a new folder")
     write_network(model.network, folder.vocabulary, out, precision)
 
@@ -44,7 +43,7 @@ def export(path: Path, out: Path, precision: Literal["fp32", "int8"] = "fp32") -
 def write_network(
     network: Transformer, vocabulary: Vocabulary, out: Path, precision: Literal["fp32", "int8"] = "fp32"
 ) -> None:
-    """Write a network into an existing folder. Raises BadInput."""
+    """Write a network into a folder. Raises BadInput."""
     try:
         from ctranslate2.specs import TransformerDecoderSpec, TransformerEncoderSpec, TransformerSpec
     except ImportError:
@@ -70,6 +69,7 @@ def write_network(
     else:
         spec.optimize()
     with naming(out):
+        out.mkdir(parents=True, exist_ok=True)
         spec.save(str(out))
 
 

@@ -113,7 +113,7 @@ def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("dear")
     with pytest.raises(BadInput, match="is not empty; name a new folder"):
         export(tmp_path / "model", tmp_path)
-    with pytest.raises(BadInput, match="file: File exists"):
+    with pytest.raises(BadInput, match="file: Not a directory"):
         export(tmp_path / "model", tmp_path / "file")
 
 
@@ -123,3 +123,4 @@ def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "ctranslate2.specs", None)
     with pytest.raises(BadInput, match="pip install ctranslate2"):
         export(tmp_path / "model", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
