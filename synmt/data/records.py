@@ -1,6 +1,5 @@
 """From input lines to parse records: raw text is tokenized or parsed; records and target strings are read."""
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,8 +45,8 @@ class SentencePair:
 
 def are_parallel(files: Sequence[str]) -> bool:
     """Return whether these are a source file and a target file. If the first line with text of the first file has two
-    columns, the files hold pairs; so do files that can be read only once, such as pipes."""
-    if len(files) != 2 or not all(map(os.path.isfile, files)):
+    columns, the files hold pairs; so they do if the first can be read only once, as pipes can."""
+    if len(files) != 2 or not Path(files[0]).is_file():
         return False
     first = next((line.text for line in read_lines(files[:1], "blank") if line.text.strip()), "")
     return "\t" not in first and BARS not in first

@@ -498,6 +498,8 @@ def test_without_an_aligner_one_is_fitted(tmp_path: Path) -> None:
     assert synmt("align", *quick, "-", "--source-language", "de", text=TEXT).stdout == expected
     assert json.loads((tmp_path / "out" / "config.json").read_text())["model"]["languages"] == ["de", "en"]
     assert links_of(tmp_path / "out", *sides) == links_of(tmp_path / "out", pairs) == expected
+    assert shell("synmt align out train.de <(cat train.en)", tmp_path).stdout == expected
+    assert synmt("align", tmp_path / "out", sides[0], "-", text=sides[1].read_text()).stdout == expected
     with pytest.raises(BadInput, match=r"modle: is neither the folder of a saved aligner nor a file of sentence pairs"):
         links_of(tmp_path / "modle", pairs)
     with pytest.raises(WrongUsage, match="--jobs has no effect with --fit"):
