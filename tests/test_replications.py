@@ -120,7 +120,7 @@ def test_the_decoder_run_produces_a_table(data: Path, tmp_path: Path) -> None:
         ("decoders", 5, 1, 12, frozenset()),
         ("curve", 5, 3, 6, {"tree", "some heads", "deprels"}),
         ("lengths", 3, 1, 6, {"tree", "some heads", "deprels"}),
-        ("recipe", 3, 1, 4, {"some heads", "deprels"}),
+        ("recipe", 5, 1, 4, {"some heads", "deprels"}),
         ("europarl", 3, 2, 4, {"some heads", "deprels"}),
         ("projected-trees", 3, 1, 4, {"some heads", "deprels"}),
     ],
