@@ -102,8 +102,7 @@ def _aligned(
     """Yield the links and predictions of pairs without an empty side."""
     temperature = _temperature(aligner, config)
     how = Extraction(config.symmetrize or aligner.heuristic, config.threshold, config.end_punctuation)
-    if config.links_by and isinstance(aligner, TwoReadings):
-        aligner = replace(aligner, links_by=config.links_by)  # type: ignore[type-var]
+    aligner = reading(aligner, config)
     predicted: Sequence[list[bool] | None] = [None] * len(pairs)
     if config.predictions and isinstance(aligner, Predictor):
         predicted = aligner.predicted(pairs)
@@ -115,6 +114,13 @@ def _aligned(
         if config.tree_links:
             links = links.with_links(tree_links(links.links.keys(), pair.source, pair.target))
         yield links if temperature == 1 else links.tempered(temperature), each
+
+
+def reading(aligner: Aligner | KnownLinks, config: AlignConfig) -> Aligner | KnownLinks:
+    """Return the aligner that reads links as the options say."""
+    if config.links_by and isinstance(aligner, TwoReadings):
+        return replace(aligner, links_by=config.links_by)  # type: ignore[type-var]
+    return aligner
 
 
 def _temperature(aligner: Aligner | KnownLinks, config: AlignConfig) -> float:

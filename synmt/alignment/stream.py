@@ -24,7 +24,7 @@ from synmt.alignment.aligner import (
 from synmt.alignment.choice import used_by
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.derived import TREES, Lexicon
-from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning
+from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning, reading
 from synmt.alignment.pairs import check_links, note_bases, read_pairs, with_known_links
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair, are_parallel, read_columns
@@ -221,7 +221,7 @@ def needed(aligner: Aligner | KnownLinks, config: AlignConfig, settings: Setting
     weighted = aligner.heuristic == "mean" if known else "threshold" in used_by(name_of(aligner), {})
     if config.symmetrize in ("harmonic", "mean") and not weighted:
         raise WrongUsage(f"--symmetrize {config.symmetrize}: only links with weights have a mean")
-    needs = aligner.needs(settings)
+    needs = reading(aligner, config).needs(settings)
     return (needs[0] | TREES, needs[1] | TREES) if config.tree_links else needs
 
 

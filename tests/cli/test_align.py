@@ -65,6 +65,7 @@ def test_posteriors_need_models_that_predict_words(fitted: tuple[Path, str], tmp
     for others, cause in (
         (["--method", "hmm"], "hmm does not use --links-by; it belongs to mask-align, naive-att, naive-att-last"),
         (["--method", "mask-align", "--guide", tmp_path / "links"], "--links-by has no effect with --guide"),
+        (["--method", "naive-att", "--preset", "paper"], "posterior needs the last decoder layer, not layer 5"),
     ):
         with pytest.raises(WrongUsage, match=cause):
             align("--fit", *others, "--links-by", "posterior", text="no pairs")

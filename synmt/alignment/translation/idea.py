@@ -256,6 +256,8 @@ def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFi
         layer = idea.fixed_layer(network)
         if layer > network.decoder_layers:
             raise WrongUsage(f"this method reads decoder layer {layer}, which does not exist")
+        if idea.links_by == "posterior" and layer not in (0, network.decoder_layers):
+            raise WrongUsage(f"--links-by posterior needs the last decoder layer, not layer {layer}")
         if not all(map(network.crosses, [layer] if layer else range(1, network.decoder_layers + 1))):
             raise WrongUsage(
                 "this method reads a decoder layer that does not attend to the source: add --cross-attention all"
