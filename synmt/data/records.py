@@ -45,7 +45,7 @@ class SentencePair:
 
 def are_parallel(files: Sequence[str]) -> bool:
     """Return whether these are a source file and a target file. If the first line with text of the first file has two
-    columns, the files hold pairs; so they do if the first can be read only once, as pipes can."""
+    columns, the files hold pairs. They also do if the first file can be read only once, such as a pipe."""
     if len(files) != 2 or not Path(files[0]).is_file():
         return False
     first = next((line.text for line in read_lines(files[:1], "blank") if line.text.strip()), "")
