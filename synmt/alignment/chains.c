@@ -1,13 +1,15 @@
 /* Forward-backward with agreement, as chains.py describes it, pair by pair and without padding.
 
-Built by compiled.py. Every sum has a fixed order, and no two operations are fused, so that all processors return the
-same bits. A vector holds LANES numbers, whatever the processor has; rows of matrices are padded with zeros to whole
-vectors, of which there are `width`. */
+setup.py builds it, and compiled.py calls it. Every sum has a fixed order, and no two operations are fused, so that all
+processors return the same bits. A vector holds LANES numbers, whatever the processor has; rows of matrices are padded
+with zeros to whole vectors, of which there are `width`. */
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+const char *source = SOURCE; /* the checksum of this file */
 
 #define LANES 16
 #define KAPPA 4.0f

@@ -3,6 +3,7 @@
 import os
 import pickle
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import Future
@@ -16,7 +17,7 @@ from traceback import format_exception
 from types import ModuleType
 from typing import Any, Generic, Self, TypeVar
 
-from synmt.streams import BadInput
+from synmt.streams import BadInput, Note
 from synmt.streams.process import search_rarely
 
 T = TypeVar("T")
@@ -171,6 +172,7 @@ def _serve(pipe: Connection) -> None:
     current_process().daemon = False  # so that the work may start processes, as parsers with a stranger's model do
     one_thread()
     search_rarely()
+    warnings.simplefilter("ignore", Note)  # the process that started this one has said the same
     messages: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_receive, args=(pipe, messages), daemon=True).start()
     opening = messages.get()

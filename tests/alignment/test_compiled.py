@@ -1,5 +1,8 @@
-"""The compiled version of the chains agrees with numpy, is built once, and is optional."""
+"""The compiled version of the chains agrees with numpy, is built when synmt is installed, and is optional."""
 
+import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -21,7 +24,9 @@ from tests.alignment.mask_align.test_model import CPU
 from tests.alignment.neural_hmm.test_model import model_of
 from tests.cli.commands import write_program
 
-needs_compiler = pytest.mark.skipif(compiled.library() is None, reason="there is no C compiler")
+needs_compiler = pytest.mark.skipif(
+    compiled.library() is None, reason="chains.c is not built here: pip install -e . with a C compiler"
+)
 Twins = Callable[[], None]
 
 
@@ -130,30 +135,140 @@ def test_vectors_give_the_results_of_numpy(agreement: int, width: int) -> None:
             assert row.tobytes() == found[pair][: row.shape[0], : row.shape[1]].tobytes()
 
 
+CHECKOUT = Path(compiled.__file__).parents[2]
 PROBE = "from synmt.alignment.compiled import library; print(library() is not None)"
 
 
-def probe(cache: Path, **environment: str) -> tuple[bool, str]:
-    """Return whether another process has the library, and its output."""
-    known = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(Path(__file__).parents[2]), "XDG_CACHE_HOME": str(cache)}
-    done = subprocess.run([sys.executable, "-c", PROBE], env=known | environment, capture_output=True, text=True)
+def copied(checkout: Path) -> Path:
+    """Copy what an installation needs into a new checkout, and return it."""
+    left_out = shutil.ignore_patterns("_chains.*", "__pycache__", "models")
+    shutil.copytree(CHECKOUT / "synmt", checkout / "synmt", ignore=left_out)
+    shutil.copytree(CHECKOUT / "bin", checkout / "bin")
+    for name in ("setup.py", "pyproject.toml", "constraints.txt", "README.md", "LICENSE"):
+        shutil.copy(CHECKOUT / name, checkout)
+    return checkout
+
+
+def build(checkout: Path, compiler: Path | str) -> None:
+    command = [sys.executable, "setup.py", "build_ext", "--inplace"]
+    environment = {**os.environ, "CC": str(compiler)}
+    subprocess.run(command, cwd=checkout, env=environment, capture_output=True, check=True)
+
+
+def probe(checkout: Path, **environment: str) -> tuple[bool, str]:
+    """Return whether a new process has the library of a checkout, and what it notes."""
+    known = {"PATH": os.environ["PATH"], "PYTHONPATH": str(checkout), "HOME": str(checkout)} | environment
+    done = subprocess.run([sys.executable, "-c", PROBE], cwd=checkout, env=known, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     return done.stdout == "True\n", done.stderr
 
 
+def is_noted(found: tuple[bool, str], cause: str) -> bool:
+    """Return whether NumPy is used, and one line says why."""
+    has_library, said = found
+    lines = [line for line in said.splitlines() if "Note: " in line]
+    return not has_library and len(lines) == 1 and cause in lines[0] and "2.4 times as long" in lines[0]
+
+
+def built(checkout: Path) -> Path:
+    (path,) = (checkout / "synmt" / "alignment").glob("_chains.*")
+    return path
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a checkout with a library that was compiled in a hurry, by ../quick-cc."""
+    if not shutil.which("cc"):
+        pytest.skip("there is no C compiler")
+    folder = tmp_path_factory.mktemp("checkouts")
+    write_program(folder / "quick-cc", 'exec cc "$@" -O0')
+    checkout = copied(folder / "checkout")
+    build(checkout, folder / "quick-cc")
+    return checkout
+
+
 @needs_compiler
-def test_it_is_built_once(tmp_path: Path) -> None:
-    quick = tmp_path / "quick-cc"
-    write_program(quick, 'exec cc "$@" -O0')
-    assert probe(tmp_path, CC=str(quick)) == (True, "")
-    assert probe(tmp_path, CC="false") == (True, "")  # the compiler is no longer needed
-    assert len(list((tmp_path / "synmt").iterdir())) == 1
+def test_an_installation_builds_it(checkout: Path) -> None:
+    assert probe(checkout) == (True, "")
+    assert probe(checkout, SYNMT_COMPILED="0") == (False, "")
+    assert probe(checkout, CC="false", PATH="", XDG_CACHE_HOME=str(checkout / "cache")) == (True, "")
+    assert not (checkout / "cache").exists()
 
 
 @pytest.mark.parametrize("compiler", ["false", "/no/such/compiler"])
-def test_a_failed_build_is_reported(compiler: str, tmp_path: Path) -> None:
-    built, report = probe(tmp_path, CC=compiler)
-    assert not built and report.startswith("synmt align: ") and len(report.splitlines()) == 1
+def test_an_installation_needs_no_compiler(compiler: str, tmp_path: Path) -> None:
+    checkout = copied(tmp_path / "checkout")
+    build(checkout, compiler)
+    assert is_noted(probe(checkout), "it was not built when synmt was installed")
 
 
-def test_compiled_code_can_be_disabled(tmp_path: Path) -> None:
-    assert probe(tmp_path, SYNMT_COMPILED="0") == (False, "") and not list(tmp_path.iterdir())
+@needs_compiler
+def test_an_incomplete_library_is_not_loaded(checkout: Path) -> None:
+    """The loader would end the process with SIGBUS. Another build mends it, even if half a file looks up to date."""
+    library = built(checkout)
+    whole = library.read_bytes()
+    for length in (0, 1, 63, 64, 1000, 4096, len(whole) // 4, len(whole) // 2, len(whole) - 4096, len(whole) - 1):
+        library.write_bytes(whole[:length])
+        assert is_noted(probe(checkout), "is incomplete; install synmt again"), length
+    library.write_bytes(bytes(len(whole)))
+    assert is_noted(probe(checkout), "invalid ELF header" if sys.platform == "linux" else "")
+    (half,) = (checkout / "build").glob("lib*/synmt/alignment/_chains.*")
+    half.write_bytes(whole[:5000])
+    build(checkout, checkout.parent / "quick-cc")
+    assert probe(checkout) == (True, "")
+
+
+@pytest.mark.parametrize("compiler", ["cc", "false"])
+def test_the_scripts_build_it_whenever_its_source_changes(compiler: str, checkout: Path, tmp_path: Path) -> None:
+    """Also in an environment that belongs to another checkout. Without a compiler, they say so once."""
+    mine, builds, environment = copied(tmp_path / "mine"), tmp_path / "builds", tmp_path / "environment"
+    program = f'case "$*" in *build_ext*) echo >> {builds};; esac; exec {sys.executable} "$@"'
+    write_program(environment / "bin" / "python", program)
+    files = " ".join(str(mine / name) for name in ("pyproject.toml", "constraints.txt"))
+    (environment / "synmt-installed").write_text(f"{checkout} {bash(f'cat {files} | cksum', mine).stdout}")
+    quick = {"VIRTUAL_ENV": str(environment), "CC": str(checkout.parent / "quick-cc") if compiler == "cc" else "false"}
+    for number, change in enumerate(["", "", "/* newer */\n", ""]):
+        with (mine / "synmt" / "alignment" / "chains.c").open("a") as source:
+            source.write(change)
+        done = bash("source bin/environment", mine, **quick)
+        assert done.returncode == 0 and len(builds.read_text().splitlines()) == 1 + (number > 1)
+        assert done.stderr.count("cannot be compiled") == (compiler == "false" and number % 2 == 0)
+        assert probe(mine)[0] == (compiler == "cc")
+
+
+def bash(line: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    known = {**os.environ, **environment}
+    return subprocess.run(["bash", "-c", line], cwd=folder, env=known, capture_output=True, text=True)
+
+
+@needs_compiler
+def test_a_library_of_another_source_is_not_used(checkout: Path, tmp_path: Path) -> None:
+    pulled = shutil.copytree(checkout, tmp_path / "pulled")
+    with (pulled / "synmt" / "alignment" / "chains.c").open("a") as source:
+        source.write("/* newer */\n")
+    assert is_noted(probe(pulled), "was built from another chains.c")
+    (pulled / "synmt" / "alignment" / "chains.c").unlink()  # as in a wheel
+    assert probe(pulled) == (True, "")
+
+
+def test_nothing_is_compiled_or_loaded_from_a_cache(tmp_path: Path) -> None:
+    """Not even a library under the name that older versions gave it, in ./c for a relative XDG_CACHE_HOME."""
+    for path in (CHECKOUT / "synmt").rglob("*.py"):
+        assert not re.search(r"CDLL\((?!str\(path\))|subprocess.*\bcc\b|cdll\.|LoadLibrary", path.read_text()), path
+    assert probe(CHECKOUT, HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))[0] == (compiled.library() is not None)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_note_says_once_that_there_is_no_compiled_code(tmp_path: Path) -> None:
+    """With several processes, too."""
+    checkout = copied(tmp_path / "checkout")
+    pairs = "a b\tA B\nb a\tB A\na\tA\n" * 60
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    environment.pop("SYNMT_COMPILED", None)
+    for words in (["--fit", "--method", "hmm", "--out", "model"], ["model", "--jobs", "2"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "synmt", "align", "--tokenizer", "none", *words],
+            input=pairs, cwd=checkout, env=environment, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0 and done.stdout.count("\n") == 180, done.stderr
+        assert done.stderr.count("no compiled code") == 1 and "synmt align: no compiled code" in done.stderr

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from safetensors.numpy import load_file, save
 
+from synmt.alignment import compiled
 from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Parts, Sentences, Sides
 from synmt.alignment.hmm.lexicon import Floats, Lexicon
@@ -73,6 +74,7 @@ class FittedHmm:
     @classmethod
     def open(cls, options: "Hmm", folder: Path) -> Self:
         """Load the files of a folder. Raises BadInput, naming the file."""
+        compiled.library()  # notes once what other processes would note, too
         source, target = (_read_words(folder, folder / f"{side}.txt") for side in SIDES)
         path = folder / PARAMETERS_FILE
         check_inside(folder, path)
