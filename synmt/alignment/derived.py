@@ -18,8 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import chain, product
 from pathlib import Path
 
-from synmt.model.files import naming, write_aside
-from synmt.streams import BadInput
+from synmt.model.files import write_output
 from synmt.text.links import Link
 from synmt.trees.dependency import dependents
 from synmt.trees.record import ParseRecord
@@ -125,9 +124,6 @@ class Lexicon:
     """Counts links between words. The probability of a counterpart is its share of a word's links."""
 
     def __init__(self, path: Path) -> None:
-        """Raise BadInput if the file cannot be written."""
-        if not path.parent.is_dir() or path.is_dir():
-            raise BadInput("cannot write a file there", str(path))
         self.path = path
         self._pairs: Counter[tuple[str, str]] = Counter()
         self._sources: Counter[str] = Counter()
@@ -150,5 +146,4 @@ class Lexicon:
 
     def write(self) -> None:
         """Write the table to its file. Raises BadInput."""
-        with naming(self.path):
-            write_aside(self.path, "".join(f"{row}\n" for row in self.rows()).encode())
+        write_output(self.path, "".join(f"{row}\n" for row in self.rows()).encode())

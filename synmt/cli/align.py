@@ -74,7 +74,7 @@ of_aligner, of_fit = in_section("Aligner"), in_section("Training", needs=FIT)
 @options_of(TextConfig, "Text")
 @on_error
 @of_aligner("--device", metavar="NAME", default="auto", unless="--links-from", help="auto, cpu, cuda or cuda:N.")
-@of_fit("--out", metavar="FOLDER", type=Writes(path_type=Path), help="Save the aligner here, as a MODEL.")
+@of_fit("--out", metavar="FOLDER", type=Writes(folder=True, path_type=Path), help="Save the aligner here, as a MODEL.")
 @of_fit("--guide", metavar="LINKS", type=Reads(), help="Links to learn from (Pharaoh, A3, JSON).")
 @of_fit(
     "--resume", is_flag=True, option=RESUME,

@@ -18,7 +18,7 @@ Examples:
 
 @click.command("average", cls=SectionCommand, epilog=EPILOG)
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=Reads(path_type=Path))
-@click.option("--out", type=Writes(path_type=Path), required=True, help="Model folder to write.")
+@click.option("--out", type=Writes(folder=True, path_type=Path), required=True, help="Model folder to write.")
 def command(models: tuple[Path, ...], out: Path) -> None:
     """Average the parameters of several models.
 

@@ -18,7 +18,9 @@ Examples:
 
 @click.command("export", cls=SectionCommand, epilog=EPILOG)
 @click.argument("model", metavar="MODEL", type=Reads(path_type=Path))
-@click.option("--out", metavar="FOLDER", type=Writes(path_type=Path), required=True, help="Folder to write.")
+@click.option(
+    "--out", metavar="FOLDER", type=Writes(folder=True, path_type=Path), required=True, help="Folder to write."
+)
 @click.option(
     "--precision", type=click.Choice(["fp32", "int8"]), default="fp32",
     help="Precision of the stored weights.",

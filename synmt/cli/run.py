@@ -40,7 +40,9 @@ Examples:
 @click.option(
     "--data", type=click.Path(path_type=Path), help="Folder of the data files.  [default: the folder of FILE]"
 )
-@click.option("--out", type=Writes(path_type=Path), help="Folder for all output.  [default: FILE without its suffix]")
+@click.option(
+    "--out", type=Writes(folder=True, path_type=Path), help="Folder for all output.  [default: FILE without its suffix]"
+)
 @in_section("Options", unless="--list")(
     "--jobs", type=click.IntRange(1, MOST_JOBS), default=1, metavar="N",
     help="Do N tasks at a time, and parse with N processes.",
@@ -51,7 +53,7 @@ Examples:
 )  # fmt: skip
 @output_format("How to print the table", unless=("--list", "--task"))
 @in_section("Options", unless=("--list", "--task"))(
-    "--report", "page", type=Writes(path_type=Path), metavar="FILE",
+    "--report", "page", type=Writes(folder=False, path_type=Path), metavar="FILE",
     help="Also write an HTML page with tables, curves and sentences.",
 )  # fmt: skip
 @in_section("Options")("--list", "is_list", is_flag=True, help="List the tasks of the run instead.")

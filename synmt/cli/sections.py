@@ -316,7 +316,7 @@ def _option(known: Known, short: str, preset: bool, **page: Any) -> Decorator:
 def _type(setting: Setting) -> Any:
     """Return the click type that checks the values of a setting."""
     if setting.metavar in PATHS:
-        return Writes() if setting.writes else Reads()
+        return Writes(folder=False) if setting.writes else Reads()
     if setting.metavar == CODE:
         return Language()
     if setting.choices:

@@ -56,7 +56,7 @@ def _scope(given: Mapping[str, Any]) -> Scope:
     help="At a bad line, stop; or skip and count its pair.",
 )  # fmt: skip
 @of_data(
-    "--prepared", metavar="FOLDER", type=Writes(path_type=Path),
+    "--prepared", metavar="FOLDER", type=Writes(folder=True, path_type=Path),
     help="Folder for the columns of the training pairs, instead of the cache.",
 )  # fmt: skip
 @of_data(
@@ -64,7 +64,11 @@ def _scope(given: Mapping[str, Any]) -> Scope:
     help="Processes that prepare the training pairs, unless an earlier run has.",
 )  # fmt: skip
 @of_output(
-    "--out", metavar="FOLDER", type=Writes(path_type=Path), required=True, help="Folder for the best model and its log."
+    "--out",
+    metavar="FOLDER",
+    type=Writes(folder=True, path_type=Path),
+    required=True,
+    help="Folder for the best model and its log.",
 )
 @of_output("--resume", is_flag=True, help="Resume the run in --out; repeat its command.")
 @of_output("--device", metavar="NAME", default="auto", help="auto, cpu, cuda or cuda:N.")

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import orjson
 
@@ -31,7 +32,7 @@ from synmt.text.bpe import Bpe
 from synmt.text.tokenization import Words
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 
-DESCRIPTION, FORMAT = "prepared.json", 3
+DESCRIPTION, FORMAT = "prepared.json", 4
 POLL = 0.01  # seconds between two attempts to take a lock
 CACHE_LIMIT = 20 * 10**9  # bytes of all columns in the cache
 LIBRARIES = "sacremoses", "subword-nmt", "spacy", "benepar", "ufal.udpipe"  # they find words, subwords and trees
@@ -126,43 +127,63 @@ def _code(package: str) -> str:
         {
             str(file.relative_to(root)): checksum(file) if file.suffix == ".py" else file.stat().st_size
             for root, file in files
-            if file.suffix != ".pyc"
+            if file.suffix not in (".pyc", ".so")
         }
     )
 
 
 @contextmanager
 def opened_pairs(
-    place: Path | None, known: Mapping[str, str] | None, make: Callable[[Path], None], notes: Notes
+    place: Path | None, known: Mapping[str, str] | None, read: Callable[[], Callable[[Path], None]], notes: Notes
 ) -> Iterator[PreparedPairs]:
-    """Yield the columns: saved ones of the same input that are undamaged, or new ones that `make` writes.
+    """Yield the columns: saved ones of the same input that are undamaged, or new ones.
 
     Only one process at a time makes them. place: the folder of all columns, None for the user's cache, from which the
-    least recently used are removed if it is full. known: what they are made from, as `made_of` returns it; None for
-    pairs that can be read only once, whose columns are removed afterwards. Raises BadInput.
+    least recently used are removed if it is full; a cache that cannot be used is noted. known: what they are made from,
+    as `made_of` returns it; None for pairs that can be read only once. Columns that are not saved are removed
+    afterwards. read: reads the text, and returns a function that writes its columns into a folder. Raises BadInput.
     """
-    folder = None
-    if known is not None:
-        try:
-            folder = (place or cache_folder() / "columns") / digest(known)
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            if place:
-                raise BadInput(error.strerror or str(error), str(folder)) from None
-            why = f"the cache cannot be written: {error.strerror or error}"
-            notes.add(f"the columns are not saved, since {why}; --prepared names another folder")
-            folder = None
-    if folder is None:
-        with TemporaryDirectory(prefix="synmt-") as temporary:
-            make(Path(temporary))
-            yield open_pairs(Path(temporary), known or {})
-        return
-    assert known is not None
+    read = cache(read)
+    found = None
+    with ExitStack() as stack:
+        if known is not None and place:
+            found = _saved(stack, place / digest(known), 0o777, known, read, notes)
+        elif known is not None:
+            try:
+                folder = cache_folder("columns", digest(known))
+                found = _saved(stack, folder, 0o700, known, read, notes)
+                with suppress(OSError):  # another process may be removing the same files
+                    limit(folder.parent, CACHE_LIMIT, folder)
+            except (OSError, BadInput) as error:
+                if isinstance(error, BadInput) and not isinstance(error.__context__, OSError):
+                    raise  # about the text
+                named = isinstance(error, OSError) and error.filename
+                why = f"the cache cannot be used: {f'{error.filename}: {error.strerror}' if named else error}"
+                notes.add(f"the columns are not saved, since {why}; --prepared names a folder")
+        if found is None:
+            temporary = Path(stack.enter_context(TemporaryDirectory(prefix="synmt-")))
+            read()(temporary)
+            found = open_pairs(temporary, known or {})
+        yield found
+
+
+def _saved(
+    stack: ExitStack,
+    folder: Path,
+    mode: int,
+    known: Mapping[str, str],
+    read: Callable[[], Callable[[Path], None]],
+    notes: Notes,
+) -> PreparedPairs:
+    """Return the columns in a folder, which are made if they are missing or damaged, and stay locked as long as the
+    stack. mode: of a new folder. Raises BadInput, and OSError where it cannot look into the folder."""
     new = False  # whether this process has made them
     while True:
-        folder.mkdir(parents=True, exist_ok=True)
+        with naming(folder):
+            folder.mkdir(mode, parents=True, exist_ok=True)
         # This waits for the process that makes them, and keeps others from removing them.
-        with locked(folder, wait=True, shared=True):
+        with ExitStack() as shared:
+            shared.enter_context(locked(folder, wait=True, shared=True))
             if is_made(folder):
                 with suppress(OSError):
                     os.utime(folder)
@@ -171,12 +192,12 @@ def opened_pairs(
                 except BadInput as error:
                     if new:
                         raise
-                    notes.add(f"{error}; the columns were computed again")
                     with naming(folder):
                         (folder / DESCRIPTION).unlink(missing_ok=True)
+                    notes.add(f"{error}; the columns were computed again")
                 else:
-                    yield found
-                    return
+                    stack.enter_context(shared.pop_all())
+                    return found
         with ExitStack() as alone:
             try:
                 alone.enter_context(locked(folder))
@@ -184,17 +205,19 @@ def opened_pairs(
                 time.sleep(POLL)
                 continue
             if not is_made(folder):
-                make(folder)
+                try:
+                    read()(folder)
+                except BaseException:
+                    shutil.rmtree(folder, ignore_errors=True)
+                    raise
                 new = True
-                if not place:
-                    with suppress(OSError):  # another process may be removing the same files
-                        limit(folder.parent, CACHE_LIMIT, folder)
 
 
 def limit(root: Path, size: int, kept: Path) -> None:
     """Remove the least recently used columns that are not in use, until all together have at most `size` bytes."""
-    folders = sorted((each for each in root.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
-    sizes = {each: sum(file.stat().st_size for file in each.iterdir()) for each in folders}
+    found = (each for each in root.iterdir() if each.is_dir() and not each.is_symlink())
+    folders = sorted(found, key=lambda each: each.stat().st_mtime)
+    sizes = {each: sum(file.lstat().st_size for file in each.iterdir()) for each in folders}
     total = sum(sizes.values())
     for folder in folders:
         if total > size and folder != kept:
@@ -244,7 +267,14 @@ def make_folder(
         "texts": _checksum(*texts.values()),
         "arrays": arrays,
     }
-    write_aside(folder / DESCRIPTION, orjson.dumps(description, option=orjson.OPT_INDENT_2))
+    described = {**description, "checksum": _checksum_of(description)}
+    write_aside(folder / DESCRIPTION, orjson.dumps(described, option=orjson.OPT_INDENT_2))
+
+
+def _checksum_of(description: Mapping[str, Any]) -> str:
+    """Return the checksum of all other fields of a description."""
+    others = {name: value for name, value in description.items() if name != "checksum"}
+    return hashlib.sha256(orjson.dumps(others, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
@@ -255,6 +285,8 @@ def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
         said = dict(orjson.loads(path.read_bytes()))
         if said["format"] != FORMAT:
             raise ValueError(f"was prepared in format {said['format']!r:.40}, but this synmt reads format {FORMAT}")
+        if said["checksum"] != _checksum_of(said):
+            raise ValueError("damaged: its checksum does not match")
         check_same(folder, dict(said["made_of"]), known, "was prepared")
     for name in (CODES_FILE, *VOCABULARY_FILES):
         check_inside(folder, folder / name, LARGEST_TEXT)
@@ -264,7 +296,7 @@ def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
             raise ValueError("codes or a vocabulary have changed: their checksum does not match")
         if type(said["pairs"]) is not int or said["pairs"] < 1:
             raise ValueError(f"the number of pairs is {said['pairs']!r:.40}")
-        counts = {str(kind): int(count) for kind, count in said["bad"].items()}
+        counts = {str(kind): int(count) for kind, count in dict(said["bad"]).items()}
         return PreparedPairs(
             folder,
             said["pairs"],
@@ -272,7 +304,7 @@ def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
             Words(**said["words"]),
             list(map(str, said["notes"])),
             counts,
-            open_arrays(folder, said["arrays"]),
+            open_arrays(folder, dict(said["arrays"])),
             bpe,
             vocabulary,
         )

@@ -30,13 +30,13 @@ def export(path: Path, out: Path, precision: Literal["fp32", "int8"] = "fp32") -
 
     precision: of the stored weights. Tokens are the entries of the vocabulary; sources have no begin or end token.
     """
+    with naming(out):
+        if out.exists() and any(out.iterdir()):
+            raise ValueError("is not empty; name a new folder")
     folder = ModelFolder.open(path, ModelConfig)
     model: TranslationModel = folder.load_model(torch.device("cpu"))
     if why := _obstacle(folder.config, model):
         raise BadInput(f"{why}, which CTranslate2 does not support", str(path))
-    with naming(out):
-        if out.exists() and any(out.iterdir()):
-            raise ValueError("is not empty; name a new folder")
     write_network(model.network, folder.vocabulary, out, precision)
 
 

@@ -1,8 +1,9 @@
-"""Files of a model folder. We check them before reading, and always replace whole files."""
+"""Files of a model folder, and other output files. We check them before reading, and always replace whole files."""
 
 import fcntl
 import math
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,12 +15,14 @@ import orjson
 from safetensors import SafetensorError
 
 from synmt.streams import BadInput
+from synmt.streams.inputs import packed
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 CONFIG_FILE, PARAMETERS_FILE = "config.json", "model.safetensors"
 FORMAT = 2
+ASIDE = ".synmt-"  # start of the names of files that are not yet complete
 LARGEST_CONFIG, LARGEST_TEXT = 2**20, 2**26  # bytes; more than any training run writes
 
 
@@ -123,23 +126,44 @@ def write_aside(path: Path, data: bytes) -> None:
         aside.write_bytes(data)
 
 
+def write_output(path: Path, data: bytes) -> None:
+    """Write a file that a user has named, compressed if its suffix says so. Raises BadInput.
+
+    Links, FIFOs and devices remain, and are written through; a file is replaced, and keeps its mode and owner.
+    """
+    with naming(path):
+        data = packed(str(path), data)
+        place = Path(os.path.realpath(path))
+        if not path.exists() or place.is_file():
+            with _written_aside(place) as aside:
+                aside.write_bytes(data)
+        else:
+            with os.fdopen(os.open(path, os.O_WRONLY), "wb") as stream:
+                stream.write(data)
+
+
 @contextmanager
 def _written_aside(path: Path) -> Iterator[Path]:
     """Yield a temporary path, which replaces `path` once it is written and synced.
 
     Raises BadInput, naming `path`, if it cannot be written; the old file then remains.
     """
-    aside = path.with_name(path.name + ".new")
+    aside = path.with_name(f"{ASIDE}{secrets.token_hex(8)}")
     try:
         with naming(path):
-            aside.unlink(missing_ok=True)  # otherwise a link would be followed
-            aside.touch()
-            mode = stat.S_IMODE(aside.stat().st_mode)
-            yield aside
-            aside.chmod(mode)  # the mode of any new file; safetensors makes files for the owner only
-            _sync(aside)
-            aside.replace(path)
-            _sync(path.parent)
+            try:
+                aside.touch(exist_ok=False)
+                status = path.stat() if path.is_file() else aside.stat()
+                yield aside
+                with suppress(PermissionError):
+                    os.chown(aside, status.st_uid, status.st_gid)
+                aside.chmod(stat.S_IMODE(status.st_mode))  # safetensors makes files for the owner only
+                _sync(aside)
+                aside.replace(path)
+                _sync(path.parent)
+            except OSError as error:
+                error.filename = None  # the temporary path, which a user does not know
+                raise
     except BaseException:
         with suppress(OSError):
             aside.unlink()
@@ -147,8 +171,11 @@ def _written_aside(path: Path) -> Iterator[Path]:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove files that a killed process left half written; safetensors starts names with `.tmp`."""
-    for pattern in ("*.new", ".tmp*"):
+    """Remove files that a killed process left half written; those of safetensors are named `.tmp` and six characters.
+
+    Others of the user stay.
+    """
+    for pattern in (f"{ASIDE}{'[0-9a-f]' * 16}", ".tmp??????"):
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)
 

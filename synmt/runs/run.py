@@ -1,6 +1,5 @@
 """A run, from its file to its table, as a whole or task by task."""
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -9,7 +8,7 @@ from typing import Self
 
 from synmt.api.given import RuntimeConfig
 from synmt.metrics.config import FORMS
-from synmt.model.files import write_aside
+from synmt.model.files import write_output
 from synmt.runs.aligners import Aligners
 from synmt.runs.file import LOSS, RunFile, read_run, safe_path, with_options
 from synmt.runs.projections import Projections
@@ -18,7 +17,7 @@ from synmt.runs.table import Measured, Output, Result, by_test, costs_of, read_s
 from synmt.runs.tasks import Progress, Workplace, do, do_all
 from synmt.runs.work import Work
 from synmt.streams import BadInput, WrongUsage, counted, shown
-from synmt.streams.paths import check_apart
+from synmt.streams.paths import check_apart, check_writable
 
 KINDS: Mapping[str, type[Work]] = {"systems": Systems, "aligners": Aligners, "projections": Projections}
 
@@ -137,19 +136,15 @@ class Run:
                 translations = outputs if self.given.kind == "systems" else []
                 written = {each: place.made(each.path) for each in translations}
                 known = Found(self.given, place, measured, found, made, written)
-                write_aside(page, page_of(known, self.file).encode())
+                write_output(page, page_of(known, self.file).encode())
         return report(found, costs_of(made), form)
 
     def _check_page(self, page: Path) -> None:
-        outputs = [("--report", str(page)), ("--report", f"{page}.new")]
-        check_apart(outputs, [str(self.file), *map(str, self.files())])
+        check_writable("--report", str(page), folder=False)
+        check_apart([("--report", str(page))], [str(self.file), *map(str, self.files())])
         folder = self.work.place.folder
         if page.resolve().is_relative_to(folder.resolve()):
             raise WrongUsage(f"--report {page} is inside {folder}, the folder of the run")
-        if not page.parent.is_dir() or not os.access(page.parent, os.W_OK):
-            raise WrongUsage(f"--report {page}: cannot write to the folder {page.parent}")
-        if page.exists() and not page.is_file():
-            raise WrongUsage(f"--report {page} is not a file")
 
     def _shown(self) -> list[Output]:
         """Return the outputs of the systems in the table."""

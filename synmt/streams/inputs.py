@@ -107,6 +107,15 @@ def import_compression(suffix: str) -> Any:
         raise OSError(f"{suffix} files need the package {name}: pip install {name}") from None
 
 
+def packed(path: str, data: bytes) -> bytes:
+    """Return what a file of this name has for these bytes: compressed ones if its suffix says so. Raises OSError."""
+    if not (suffix := compression_of(path)):
+        return data
+    timeless = {"mtime": 0} if suffix == ".gz" else {}  # so that the same data give the same file
+    compressed: bytes = import_compression(suffix).compress(data, **timeless)
+    return compressed
+
+
 def unpacker(start: bytes) -> str:
     """Return the command that unpacks a file with these first bytes, "" if it does not look compressed."""
     return next((program for _, magic, program in COMPRESSIONS.values() if start.startswith(magic)), "")

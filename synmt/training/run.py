@@ -148,7 +148,7 @@ class TrainingText:
 
         known = made_now() if files else None
 
-        def make(folder: Path) -> None:
+        def read() -> Callable[[Path], None]:
             own_notes, own_bad = Notes(), BadLines(bad.on_error)
             pairs = self.read(own_notes, own_bad)
             for option in differing(known, made_now()) if known else []:
@@ -157,9 +157,11 @@ class TrainingText:
                 raise BadInput("no sentence pairs to train on")
             vocabulary = recipe.start.vocabulary if recipe.start else None
             bpe = recipe.merges(pairs)
-            make_folder(folder, pairs, known or {}, self.model, bpe, recipe.training, own_bad, vocabulary)
+            return lambda folder: make_folder(
+                folder, pairs, known or {}, self.model, bpe, recipe.training, own_bad, vocabulary
+            )
 
-        with opened_pairs(place, known, make, notes) as pairs:
+        with opened_pairs(place, known, read, notes) as pairs:
             for note in pairs.notes:
                 notes.add(note)
             bad.counts.update(pairs.bad)

@@ -1,5 +1,7 @@
 """Columns on disk give the same batches as in memory, are computed once, and are found by their inputs."""
 
+import errno
+import io
 import os
 import re
 import shutil
@@ -22,6 +24,7 @@ from synmt.data.columns import TextPairs, open_arrays, open_corpus
 from synmt.data.preparation import Counts, encode_corpus, training_examples
 from synmt.data.prepared import DESCRIPTION, limit, made_of
 from synmt.data.records import SentencePair
+from synmt.data.rows import ArrayWriter
 from synmt.model.config import ModelConfig
 from synmt.model.files import locked
 from synmt.model.made import differing
@@ -34,6 +37,7 @@ from synmt.training.fit import Recipe
 from synmt.training.run import PairFiles, TrainingText
 from synmt.trees.record import ParseRecord, write_record
 from tests import tiny
+from tests.cli.commands import shell
 from tests.conftest import Noted
 from tests.training.runs import DROPPING, SHORT, run, with_target_trees, write_corpus
 from tests.training.test_run import assert_same_tensors, log_rows, newest
@@ -351,13 +355,208 @@ def test_the_cache_removes_the_least_recently_used_columns(tmp_path: Path) -> No
     assert [folder.exists() for folder in folders] == [False, False, False, True]
 
 
+def as_file(path: Path) -> None:
+    shutil.rmtree(path)
+    path.write_text("of the user")
+
+
+def as_link(path: Path, to: Path) -> None:
+    path.rename(to)
+    path.symlink_to(to)
+
+
+def as_bad_link(path: Path, to: str) -> None:
+    shutil.rmtree(path)
+    path.symlink_to(to)
+
+
+def of_another(path: Path) -> None:
+    try:
+        os.chown(path, 65534, -1, follow_symlinks=False)
+    except PermissionError:
+        pytest.skip("only root can give a folder away")
+
+
+def link_of_another(path: Path) -> None:
+    as_link(path, path.with_name("elsewhere"))
+    of_another(path)
+
+
+# What can be wrong with a folder of the cache.
+FAULTS: dict[str, Callable[[Path], object]] = {
+    "a file": as_file,
+    "a link to nothing": lambda path: as_bad_link(path, "nothing"),
+    "a link to itself": lambda path: as_bad_link(path, path.name),
+    "writable by all": lambda path: path.chmod(0o777),
+    "writable by the group": lambda path: path.chmod(0o720),
+    "another user's": of_another,
+    "another user's link": link_of_another,
+}
+USELESS = "the columns are not saved, since the cache cannot be used: "
+Cached = tuple[PairFiles, Path, Path]
+
+
+@pytest.fixture(scope="module")
+def cached(tmp_path_factory: pytest.TempPathFactory) -> Cached:
+    """Return pairs, a cache with their columns, and the parameters of a model trained on these."""
+    folder = tmp_path_factory.mktemp("cached")
+    data = write_corpus(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        trained = run(folder / "model", data, config=ONE)
+    return data, folder / "cache", trained.parameters
+
+
+@pytest.fixture
+def own_cache(cached: Cached, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a copy of that cache, which training now uses."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return Path(shutil.copytree(cached[1], tmp_path / "cache"))
+
+
+def retrained(cached: Cached, out: Path, noted: Noted) -> list[str]:
+    """Train the model again, check that it is the same, and return what is noted about the cache."""
+    noted()
+    assert_same_tensors(cached[2], run(out, cached[0], config=ONE).parameters)
+    return [line for line in noted().splitlines() if "cache" in line or "computed again" in line]
+
+
+def test_the_cache_is_private(cached: Cached, own_cache: Path, tmp_path: Path, noted: Noted) -> None:
+    assert retrained(cached, tmp_path / "model", noted) == []
+    folders = [path for path in (cached[1], *cached[1].rglob("*")) if path.is_dir()]
+    assert [path.stat().st_mode & 0o777 for path in folders] == [0o700] * 4
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_cache_that_others_may_have_written_is_not_used(
+    fault: str, depth: int, cached: Cached, own_cache: Path, tmp_path: Path, noted: Noted
+) -> None:
+    columns = own_cache / "synmt" / "columns"
+    FAULTS[fault]([columns.parent, columns, only(columns)][depth - 1])
+    before = {path: path.lstat().st_mtime_ns for path in own_cache.rglob("*")}
+    (said,) = retrained(cached, tmp_path / "model", noted)
+    assert said.startswith(USELESS) and str(own_cache) in said
+    assert {path: path.lstat().st_mtime_ns for path in own_cache.rglob("*")} == before
+
+
+def test_links_of_the_user_are_followed(cached: Cached, own_cache: Path, tmp_path: Path, noted: Noted) -> None:
+    as_link(own_cache / "synmt", tmp_path / "large-disk")
+    assert retrained(cached, tmp_path / "model", noted) == []
+
+
+@pytest.mark.parametrize("home", ["c", "./c", ".", ""])
+def test_a_relative_cache_is_ignored(
+    home: str, cached: Cached, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noted: Noted
+) -> None:
+    """As the specification of XDG_CACHE_HOME asks. A relative HOME is no home."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", home)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert retrained(cached, tmp_path / "model", noted) == []
+    assert {path.name for path in tmp_path.iterdir()} == {"home", "model"}
+    assert only(tmp_path / "home" / ".cache" / "synmt" / "columns").is_dir()
+    monkeypatch.setenv("HOME", "c")
+    (said,) = retrained(cached, tmp_path / "other", noted)
+    assert said.startswith(f"{USELESS}the home folder c is a relative path")
+
+
 def test_an_unwritable_cache_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noted: Noted) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     run(tmp_path / "model", write_corpus(tmp_path), config=ONE)
-    assert "the columns are not saved, since" in noted()
+    assert USELESS in noted()
     with pytest.raises(BadInput, match="file/"):
         run(tmp_path / "other", write_corpus(tmp_path), config=ONE, prepared=tmp_path / "file")
+
+
+@pytest.mark.parametrize("calls", [0, 1, 7])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EFBIG, errno.EIO])
+def test_a_full_disk_falls_back_and_leaves_nothing_behind(
+    number: int, calls: int, cached: Cached, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noted: Noted
+) -> None:
+    """calls: the number of writes to the cache that succeed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    done, write = Counter[str](), ArrayWriter.append
+
+    def append(self: ArrayWriter, values: Any) -> None:
+        done["writes"] += str(tmp_path / "cache") in str(self._stream.name)
+        if str(tmp_path / "cache") in str(self._stream.name) and done["writes"] > calls:
+            raise OSError(number, os.strerror(number))
+        write(self, values)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ArrayWriter, "append", append)
+        (said,) = retrained(cached, tmp_path / "model", noted)
+    assert said.startswith(USELESS) and os.strerror(number) in said
+    left = [path for path in (tmp_path / "cache").rglob("*") if path.name not in ("synmt", "columns")]
+    assert left == [] and done["writes"] == calls + 1
+    assert retrained(cached, tmp_path / "other", noted) == []
+
+
+def test_a_limit_on_the_size_of_files_ends_with_one_line(tmp_path: Path) -> None:
+    """It holds for temporary files as well."""
+    data = write_corpus(tmp_path, copies=20)
+    files = f"--source {data.source} --target {data.target} --target-language de"
+    line = f"ulimit -f 2; synmt train --model mask {files} --out model --updates 1"
+    done = shell(line, tmp_path, XDG_CACHE_HOME=str(tmp_path / "cache"), TMPDIR=str(tmp_path))
+    assert done.returncode == 1 and "File too large" in done.stderr.splitlines()[-1], done.stderr
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+def test_whatever_changes_in_the_cache_is_noticed(
+    cached: Cached, own_cache: Path, tmp_path: Path, noted: Noted
+) -> None:
+    """Every value of the description, and every file: cut, lengthened, or with an altered byte."""
+    folder = only(own_cache / "synmt" / "columns")
+    known = orjson.loads((folder / DESCRIPTION).read_bytes())["made_of"]
+    whole = {path: path.read_bytes() for path in folder.iterdir()}
+
+    def is_noticed() -> bool:
+        try:
+            prepared.open_pairs(folder, known)
+        except BadInput:
+            return True
+        return False
+
+    assert not is_noticed()
+    description = folder / DESCRIPTION
+    said = orjson.loads(whole.pop(description))
+    texts = [b"", b"{", b"[]", b"null", b"1", b"[" * 10**5, b"\xff", b'{"format": 4}']
+    for name, value in said.items():
+        texts.append(orjson.dumps({key: each for key, each in said.items() if key != name}))
+        others = [other for other in (None, -1, 0, 1e300, "", "x", [], {}, [[]], {"x": 1}) if other != value]
+        texts += [orjson.dumps({**said, name: other}) for other in others]
+    for text in texts:
+        description.write_bytes(text)
+        assert is_noticed(), text[:200]
+    description.write_bytes(orjson.dumps(said))
+    for path, data in whole.items():
+        middle = len(data) // 2
+        for place in (middle, len(data) - 1):
+            path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+            assert is_noticed() or same_numbers(path, data), path
+        for change in (b"", data[:5], data[:middle], data[:-1]):
+            path.write_bytes(change)
+            assert is_noticed(), path
+        path.write_bytes(data)
+    assert not is_noticed()
+    (folder / "0.npy").write_bytes(b"")
+    (said_of_it,) = retrained(cached, tmp_path / "model", noted)
+    assert "0.npy: " in said_of_it and said_of_it.endswith("; the columns were computed again")
+
+
+def same_numbers(path: Path, data: bytes) -> bool:
+    """Return whether an .npy file still has the numbers of `data`, since only its padding differs."""
+    return path.suffix == ".npy" and np.load(path).tobytes() == np.load(io.BytesIO(data)).tobytes()
+
+
+def test_a_description_that_cannot_be_replaced(cached: Cached, own_cache: Path, tmp_path: Path, noted: Noted) -> None:
+    folder = only(own_cache / "synmt" / "columns")
+    (folder / DESCRIPTION).unlink()
+    (folder / DESCRIPTION).mkdir()
+    (said,) = retrained(cached, tmp_path / "model", noted)
+    assert said.startswith(USELESS) and DESCRIPTION in said
 
 
 def numbers(path: Path, values: Any) -> None:
@@ -365,8 +564,9 @@ def numbers(path: Path, values: Any) -> None:
 
 
 def edited(kept: Path, **changed: Any) -> None:
-    said = orjson.loads((kept / DESCRIPTION).read_bytes())
-    (kept / DESCRIPTION).write_bytes(orjson.dumps({**said, **changed}))
+    """Change the description and its checksum, as an attacker could."""
+    said = {**orjson.loads((kept / DESCRIPTION).read_bytes()), **changed}
+    (kept / DESCRIPTION).write_bytes(orjson.dumps({**said, "checksum": prepared._checksum_of(said)}))
 
 
 def with_checksum(kept: Path, number: int, change: Callable[[Any], Any]) -> None:
@@ -403,6 +603,8 @@ def elsewhere(path: Path) -> None:
         (lambda kept: edited(kept, format=99), f"{DESCRIPTION}: was prepared in format 99, but this synmt"),
         (lambda kept: edited(kept, pairs=-1), f"{DESCRIPTION}: the number of pairs is -1"),
         (lambda kept: edited(kept, arrays={"../x": ["a", "b"]}), "0.npy: damaged"),
+        (lambda kept: edited(kept, bad=[1]), f"{DESCRIPTION}: "),
+        (lambda kept: edited(kept, arrays=["a"]), f"{DESCRIPTION}: "),
     ],
 )
 def test_damaged_columns_are_computed_again(

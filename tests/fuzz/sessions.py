@@ -27,6 +27,7 @@ from synmt.data.batches import Sources
 from synmt.data.records import read_columns, source_records
 from synmt.data.words import sides_of, sides_of_model
 from synmt.model.config import ModelConfig
+from synmt.model.files import ASIDE
 from synmt.model.folder import ModelFolder
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.translation import Translator
@@ -108,7 +109,7 @@ def files(corpus: Corpus, source: Random, prefix: str = "") -> list[str]:
 def check_model(model: Path) -> None:
     """Check that all numbers of a model are finite, and that no file is half written."""
     for path in model.rglob("*"):
-        expect(path.suffix not in (".new", ".tmp"), path, "is left")
+        expect(not path.name.startswith((ASIDE, ".tmp")), path, "is left")
         if path.suffix == ".safetensors":
             expect(all(np.isfinite(tensor).all() for tensor in load_file(path).values()), path, "is not finite")
     for path in model.rglob("log.tsv"):

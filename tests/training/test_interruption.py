@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 
+from synmt.model.files import ASIDE
 from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput
 from synmt.streams.process import Interrupted, Interruption
@@ -128,7 +129,7 @@ def test_a_torn_checkpoint_is_replaced_by_the_previous_one(
     damaged = damage(last.read_bytes())
     assert damaged != last.read_bytes()
     last.write_bytes(damaged)
-    (last.parent / "update-8.safetensors.new").touch()  # left by a process that was killed
+    (last.parent / f"{ASIDE}0123456789abcdef").touch()  # left by a process that was killed
     every_four = replace(CONFIG, validate_every=4)
     resumed = run(tmp_path / "model", data, config=every_four, resume=True)
     assert f"skipped a checkpoint: {last}: " in noted()
@@ -174,7 +175,7 @@ def test_a_full_disk_leaves_the_older_checkpoints(tmp_path: Path) -> None:
     with largest_file(len(before) // 2), pytest.raises(BadInput, match=r"model.*safetensors: .*File too large"):
         run(tmp_path / "model", data, config=CONFIG, resume=True)
     assert newest(part).read_bytes() == before
-    assert not list(part.path.rglob("*.new"))
+    assert not list(part.path.rglob(f"{ASIDE}*"))
     with largest_file(1), pytest.raises(BadInput, match=r"columns/.*: File too large"):
         run(tmp_path / "model", data, config=replace(CONFIG, max_length=99), resume=True)
     assert_same_runs(*(run(folder.path, data, config=CONFIG, resume=True) for folder in (part, other)))

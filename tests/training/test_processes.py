@@ -15,6 +15,7 @@ from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
 import pytest
 import torch
 
+from synmt.model.files import ASIDE
 from synmt.training.checkpoint import checkpoints
 from tests.fuzz.commands import Done, ended, run, start
 from tests.training.runs import state, write_corpus
@@ -223,7 +224,7 @@ def test_after_a_full_disk_a_run_resumes_from_the_last_checkpoint(left: int, tmp
         assert refuses(full, "No space left on device"), full.said
         kept = checkpoints(model / "checkpoint")[0]
         assert kept.read_bytes() == before.get(kept, kept.read_bytes())
-        assert not list(model.rglob("*.new"))
+        assert not list(model.rglob(f"{ASIDE}*"))
         assert not list(model.rglob(".tmp*"))
         (tmp_path / "disk" / "filler").unlink()
         assert run([*arguments, "--resume"], other).code == 0

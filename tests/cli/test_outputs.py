@@ -1,0 +1,302 @@
+"""Laws of every option that names an output: it is written through links, into FIFOs and devices, or refused before any
+work; nothing else is destroyed.
+
+Enumerated from the commands. No test names a device of the system: as root, a fault would replace it.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from synmt.cli.main import run
+from synmt.cli.paths import Writes
+from synmt.model.files import ASIDE, remove_unfinished, write_output
+from synmt.streams import BadInput, WrongUsage, read_lines
+from synmt.streams.inputs import COMPRESSIONS
+from synmt.streams.paths import check_writable
+from tests.cli.commands import is_wrong_usage, shell, synmt
+from tests.cli.test_parameters import COMMANDS, arguments, parameters
+
+OUTPUTS = dict(parameters(Writes))
+FILES = [name for name, each in OUTPUTS.items() if not each.type.folder]  # type: ignore[attr-defined]
+FOLDERS = [name for name in OUTPUTS if name not in FILES]
+OF_BOTH = {
+    "": "name a f",
+    "-": "name a f",
+    "loop": "Too many levels of symbolic links",
+    "file/new": "Not a directory",
+    "x" * 300: "File name too long",
+    "fd/99": "cannot write to the folder",  # of a descriptor that is not open
+}
+OF_FILES = OF_BOTH | {
+    "folder": "expected a file, found a folder",
+    "to-folder": "expected a file, found a folder",
+    "new/": "expected a file, found a folder",
+    "missing/new": "/missing is missing",
+    "to-missing": "/missing is missing",
+    "to-nothing/new": "/new is missing",
+    "folder/to-socket": "found a block device or a socket",
+    "stdout": "would be written over standard output",
+}
+OF_FOLDERS = OF_BOTH | {
+    "file": "file is not a folder",
+    "to-file": "to-file is not a folder",
+    "fifo": "fifo is not a folder",
+    "to-nothing": "to-nothing is a link to nothing",
+    "to-nothing/new": "to-nothing is a link to nothing",
+    **{f"new{suffix}": "a folder cannot be compressed" for suffix in COMPRESSIONS},
+}
+BAD = [(name, path) for name in FILES for path in OF_FILES] + [(name, path) for name in FOLDERS for path in OF_FOLDERS]
+
+
+@pytest.fixture(scope="module")
+def places() -> Iterator[Path]:
+    """Return a folder with something of each kind. Its name is short, as the path of a socket must be."""
+    import socket
+
+    with TemporaryDirectory() as name, socket.socket(socket.AF_UNIX) as listener:
+        place = Path(name)
+        (place / "folder").mkdir()
+        (place / "file").write_text("of the user")
+        links = {
+            "to-file": "file",
+            "to-folder": "folder",
+            "to-nothing": "new",
+            "to-missing": "missing/new",
+            "loop": "loop",
+        }
+        for link, target in {**links, "fd": "/dev/fd", "folder/to-socket": "../socket"}.items():
+            (place / link).symlink_to(target)
+        os.mkfifo(place / "fifo")
+        listener.bind(str(place / "socket"))
+        yield place
+
+
+def state(folder: Path) -> dict[str, object]:
+    """Return what is in a folder: the content of files, and where links lead."""
+    return {
+        str(path.relative_to(folder)): str(path.readlink())
+        if path.is_symlink()
+        else (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
+        for path in folder.rglob("*")
+    }
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the callbacks of all options, some of which open files that these tests do not need."""
+    for command in COMMANDS.values():
+        for each in command.params:
+            monkeypatch.setattr(each, "callback", None)
+
+
+def line(name: str, path: str) -> list[str]:
+    """Return a command line with this output, where all that is required has some name."""
+    command, output = name.split(" --")[0], OUTPUTS[name]
+    required = [each for each in COMMANDS[command].params if each.required and each is not output]
+    others = [word for each in required for word in arguments(each, "elsewhere")]
+    return [*command.split(), *arguments(output, path), *others]
+
+
+@pytest.mark.usefixtures("bare")
+@pytest.mark.parametrize(("name", "path"), BAD)
+def test_bad_outputs_are_refused_before_any_work(
+    name: str, path: str, places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(places)
+    before = state(places)
+    cause = (OF_FILES if name in FILES else OF_FOLDERS)[path]
+    if path == "stdout":
+        streams = os.dup(1), os.open("file", os.O_WRONLY)
+        os.dup2(streams[1], 1)
+        path = "to-file"
+    try:
+        with pytest.raises(WrongUsage) as error:
+            run(line(name, path))
+    finally:
+        if cause.endswith("standard output"):
+            os.dup2(streams[0], 1)
+            for each in streams:
+                os.close(each)
+    assert str(error.value).startswith(OUTPUTS[name].opts[-1]) and cause in str(error.value)
+    assert state(places) == before
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_good_outputs_are_not_refused(name: str, places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(places)
+    before = state(places)
+    good = (
+        ["file", "to-file", "to-nothing", "fifo", "new.gz"] if name in FILES else ["folder", "to-folder", "a/b", "new/"]
+    )
+    for path in [*good, "new", "./-", str(places / "new")]:
+        check_writable("--out", path, folder=name not in FILES)
+    assert state(places) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act for another user")
+def test_read_only_outputs_are_refused() -> None:
+    with TemporaryDirectory() as name:
+        place = Path(name)
+        for each in ("file", "fifo", "folder"):
+            {"file": Path.touch, "fifo": os.mkfifo, "folder": Path.mkdir}[each](place / each)  # type: ignore[operator]
+            (place / each).chmod(0o555)
+        place.chmod(0o555)
+        os.seteuid(65534)
+        try:
+            for path, folder in (
+                ("file", False),
+                ("new", False),
+                ("folder", True),
+                ("folder/new", True),
+                ("new", True),
+            ):
+                with pytest.raises(WrongUsage, match=r"--out .*(Permission denied|cannot write to)"):
+                    check_writable("--out", str(place / path), folder)
+        finally:
+            os.seteuid(0)
+
+
+def linked(place: Path) -> Path:
+    (place / "there").mkdir()
+    (place / "there" / "words").write_text("old")
+    (place / "to-words").symlink_to("there/words")
+    return place / "to-words"
+
+
+def linked_twice(place: Path) -> Path:
+    (place / "again").symlink_to(linked(place))
+    return place / "again"
+
+
+def dangling(place: Path) -> Path:
+    (place / "to-new").symlink_to("new")
+    return place / "to-new"
+
+
+def existing(place: Path) -> Path:
+    (place / "words").write_text("old")
+    (place / "words").chmod(0o640)
+    (place / "hard").hardlink_to(place / "words")
+    return place / "words"
+
+
+KINDS: list[Callable[[Path], Path]] = [linked, linked_twice, dangling, existing, lambda place: place / "new"]
+
+
+@pytest.mark.parametrize("suffix", ["", *COMPRESSIONS])
+@pytest.mark.parametrize("make", KINDS)
+def test_outputs_are_written_through_links(make: Callable[[Path], Path], suffix: str, tmp_path: Path) -> None:
+    """Suffixes compress, by the name that is given; other files stay as they are."""
+    path = make(tmp_path)
+    path = path.rename(f"{path}{suffix}") if os.path.lexists(path) else Path(f"{path}{suffix}")
+    for name in (f"{path.name}.new", ".tmp", ".synmt-mine"):
+        (tmp_path / name).write_text("of the user")
+    before = state(tmp_path)
+    write_output(path, "ä\n".encode() * 1000)
+    assert [each.text for each in read_lines([str(path)])] == ["ä"] * 1000
+    assert (path.stat().st_size < 500) == bool(suffix)
+    after = state(tmp_path)
+    written = str(Path(os.path.realpath(path)).relative_to(os.path.realpath(tmp_path)))
+    assert {name for name in after if after[name] != before.get(name)} == {written} and before.keys() <= after.keys()
+    if make is existing:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    write_output(path, b"once more")
+    remove_unfinished(tmp_path)
+    assert state(tmp_path).keys() == after.keys()
+
+
+def test_an_output_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = existing(tmp_path)
+    before = state(tmp_path)
+    monkeypatch.setattr("synmt.model.files._sync", lambda path: os.fsync(10**6))
+    with pytest.raises(BadInput, match=r"words: Bad file descriptor"):
+        write_output(path, b"new")
+    assert state(tmp_path) == before
+    (tmp_path / f"{ASIDE}{'0' * 16}").touch()  # as a killed process leaves it
+    remove_unfinished(tmp_path)
+    assert state(tmp_path) == before
+
+
+LINKS = "synmt align --links-from links --tokenizer none pairs --lexicon"
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    (tmp_path / "pairs").write_text("a b\tA B\n")
+    (tmp_path / "links").write_text("0-0 1-1\n")
+    return tmp_path
+
+
+ROWS = "a\tA\t1\t1.000000\t1.000000\nb\tB\t1\t1.000000\t1.000000\n"
+TABLE = f"source\ttarget\tcount\tp(target|source)\tp(source|target)\n{ROWS}"
+
+
+def test_fifos_are_written_into(pairs: Path) -> None:
+    os.mkfifo(pairs / "fifo")
+    for line in (f"cat fifo > got & {LINKS} fifo; wait", f"{LINKS} >(cat > got); sleep 0.5"):
+        done = shell(line, pairs)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "0-0 1-1\n", "")
+        assert (pairs / "got").read_text() == TABLE
+    assert (pairs / "fifo").is_fifo()
+    assert shell(f"{LINKS} /dev/stdout | cat", pairs).stdout == f"0-0 1-1\n{TABLE}"
+
+
+def device(path: Path, minor: int) -> Path:
+    """Make a copy of a device of the system, which a fault may replace without harm."""
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, minor))
+        path.open("wb").close()
+    except OSError as error:
+        pytest.skip(f"cannot make a device: {error}")
+    return path
+
+
+def test_devices_are_written_into(pairs: Path) -> None:
+    null, full = device(pairs / "null", 3), device(pairs / "full", 7)
+    (pairs / "to-null").symlink_to("null")
+    for name in ("null", "to-null"):
+        assert synmt_with(pairs, name) == (0, "0-0 1-1\n", "")
+    assert synmt_with(pairs, "full") == (1, "0-0 1-1\n", "synmt align: full: No space left on device\n")
+    assert null.is_char_device() and full.is_char_device() and (pairs / "to-null").is_symlink()
+    with ThreadPoolExecutor(1) as pool:  # nobody reads the rest
+        os.mkfifo(pairs / "fifo")
+        closed = pool.submit(lambda: (pairs / "fifo").open("rb").close())
+        with pytest.raises(BadInput, match="fifo: Broken pipe"):
+            write_output(pairs / "fifo", bytes(10**7))
+        closed.result()
+
+
+def synmt_with(pairs: Path, name: str) -> tuple[int, str, str]:
+    done = shell(f"{LINKS} {name}", pairs)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("words", ["--lexicon out > out", "--lexicon out 2> out", "--lexicon /dev/stdout > out"])
+def test_no_output_replaces_a_stream_of_the_command(words: str, pairs: Path) -> None:
+    (pairs / "to-pairs").symlink_to("pairs")
+    done = shell(f"synmt align --links-from links pairs {words}", pairs)
+    assert done.returncode == 2 and sorted(path.name for path in pairs.iterdir()) == [
+        "links",
+        "out",
+        "pairs",
+        "to-pairs",
+    ]
+    assert "would be written over standard" in done.stderr + (pairs / "out").read_text()
+
+
+def test_an_input_pipe_is_no_output(pairs: Path) -> None:
+    os.mkfifo(pairs / "fifo")
+    assert is_wrong_usage(shell("synmt align --links-from links fifo --lexicon fifo", pairs), "over the input fifo")
+    done = shell("cat pairs | synmt align --links-from links --lexicon /dev/stdin", pairs)
+    assert is_wrong_usage(done, "over the input standard input")
+
+
+def test_two_outputs_are_not_written_inside_each_other(tmp_path: Path) -> None:
+    given = ["align", "--fit", "--out", tmp_path / "m", "--lexicon"]
+    assert is_wrong_usage(synmt(*given, tmp_path / "m" / "config.json"), "--out and --lexicon would both write")
