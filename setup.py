@@ -12,7 +12,7 @@ chains = Extension(
     "synmt.alignment._chains",  # loaded with ctypes, so it is no Python module and needs no headers of Python
     [SOURCE],
     define_macros=[("SOURCE", f'"{digest}"')],
-    extra_compile_args=["-std=gnu11", "-O2", "-ffp-contract=off", "-Wno-psabi", "-g0"],
+    extra_compile_args=["-std=gnu11", "-O2", "-ffp-contract=off", "-fno-wrapv", "-Wno-psabi", "-g0"],
     libraries=["m"],
     optional=True,
 )

@@ -140,11 +140,11 @@ class Run:
         return report(found, costs_of(made), form)
 
     def _check_page(self, page: Path) -> None:
-        check_writable("--report", str(page), folder=False)
         check_apart([("--report", str(page))], [str(self.file), *map(str, self.files())])
         folder = self.work.place.folder
         if page.resolve().is_relative_to(folder.resolve()):
             raise WrongUsage(f"--report {page} is inside {folder}, the folder of the run")
+        check_writable("--report", str(page), folder=False)
 
     def _shown(self) -> list[Output]:
         """Return the outputs of the systems in the table."""

@@ -173,7 +173,7 @@ def test_a_retrained_model_translates_again(run: Path) -> None:
 @pytest.mark.parametrize(
     ("page", "cause"),
     [
-        ("systems/report.html", "is inside systems, the folder of the run"),
+        ("systems/report.html", "/systems is missing"),
         ("no/report.html", "/no is missing"),
         ("folder", "--report folder: expected a file, found a folder"),
         ("train.de", "--report train.de would write over the input train.de"),

@@ -176,14 +176,14 @@ def test_a_full_disk_leaves_the_older_checkpoints(tmp_path: Path) -> None:
         run(tmp_path / "model", data, config=CONFIG, resume=True)
     assert newest(part).read_bytes() == before
     assert not list(part.path.rglob(f"{ASIDE}*"))
-    with largest_file(1), pytest.raises(BadInput, match=r"columns/.*: File too large"):
+    with largest_file(1), pytest.raises(BadInput, match=r"synmt-.*: File too large"):
         run(tmp_path / "model", data, config=replace(CONFIG, max_length=99), resume=True)
     assert_same_runs(*(run(folder.path, data, config=CONFIG, resume=True) for folder in (part, other)))
 
 
 def test_a_full_disk_before_the_first_checkpoint(tmp_path: Path) -> None:
     data = write_corpus(tmp_path)
-    with largest_file(1), pytest.raises(BadInput, match=r"columns/.*: File too large"):
+    with largest_file(1), pytest.raises(BadInput, match=r"synmt-.*: File too large"):
         run(tmp_path / "model", data, config=replace(SHORT, max_length=98))
     run(tmp_path / "model", data, config=replace(SHORT, updates=1))
 
