@@ -134,6 +134,8 @@ def cache_folder(*names: str) -> Path:
     folder = root.joinpath("synmt", *names)
     for each in (*reversed(folder.parents), folder):
         if not each.is_dir():
+            if os.path.lexists(each):
+                raise OSError(f"{each} is not a folder")
             each.mkdir(mode=0o700, exist_ok=True)  # another process may have made it
         if each.is_relative_to(root) and each != root:
             _check_private(each)
