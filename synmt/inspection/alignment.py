@@ -83,7 +83,9 @@ def _from_json(text: str) -> Alignment:
     alignment = _from_links(source, target, of_links)
     if "scores" not in fields:
         return alignment
-    scores = np.array(fields["scores"], float)
+    scores = np.array(fields["scores"])
+    if scores.dtype.kind not in "fiu":
+        raise ValueError("scores are not all numbers")
     if scores.shape != alignment.scores.shape:
         raise ValueError(f"scores are {list(scores.shape)} for {len(source)} source and {len(target)} target words")
     if not ((scores > -ROUNDING) & (scores < 1 + ROUNDING)).all():

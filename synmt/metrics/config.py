@@ -12,24 +12,39 @@ Maker = TypeVar("Maker", bound=Callable[..., Any])  # a function or class that m
 # Kinds of items that metrics compare. Their types are str, Tree | None, ParseRecord and Links; for the last two kinds,
 # a Prediction, or links with their scores, is compared with Links.
 Compared = Literal["translations", "trees", "records", "links", "predictions", "scored links"]
-FORMS = "text", "tsv", "json", "latex"  # of a table of scores
+FORMS = "text", "tsv", "csv", "json", "jsonl", "latex"  # of a table of scores
 
 
 @dataclass(frozen=True)
 class MetricConfig(Checked):
     """The options of all metrics, and of reading their input."""
 
-    tokenize: Literal["13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "flores101", "flores200", "none"] = setting(
-        "13a", "sacreBLEU tokenizer for BLEU and RIBES"
-    )
+    tokenize: Literal[
+        "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "spm", "flores101", "flores200", "spBLEU-1K", "none"
+    ] = setting("13a", "sacreBLEU tokenizer for BLEU and RIBES")
     case: Literal["mixed", "lower"] | None = setting(None, "keep case (BLEU, chrF) or lowercase (TER, RIBES)")
     detokenize: str | None = setting(None, "detokenize the Moses tokens of hypotheses first", metavar="CODE")
     effective_order: bool = setting(
         False, "let BLEU skip n-gram orders longer than a text, as --by-sentence does", unless="--by-sentence"
     )
+    smooth_method: Literal["exp", "floor", "add-k", "none"] = setting(
+        "exp", "how BLEU counts n-gram orders without a match"
+    )
+    smooth_value: float | None = setting(
+        None, "added by floor (0.1) or add-k (1)", needs=("smooth_method floor", "smooth_method add-k")
+    )
+    chrf_char_order: int = setting(6, "longest character n-grams of chrF", 1, 100)
+    chrf_whitespace: bool = setting(False, "count spaces as characters in chrF")
     chrf_beta: int = setting(2, "weight of recall in chrF", 1, 1000)
     chrf_average: Literal["sacrebleu", "script"] = setting(
         "sacrebleu", "chrF: F of averages, like sacreBLEU; or average of F, like chrF++.py"
+    )
+    ter_normalized: bool = setting(False, "split punctuation from words in TER, as Tercom's -N")
+    ter_no_punct: bool = setting(False, "remove punctuation in TER")
+    ter_asian_support: bool = setting(
+        False,
+        "do both for Chinese and Japanese, too: split at each character, remove punctuation",
+        needs=("ter_normalized", "ter_no_punct"),
     )
     ribes_alpha: float = setting(0.25, "weight of precision in RIBES", most=100)
     ribes_beta: float = setting(0.1, "weight of brevity in RIBES", most=100)

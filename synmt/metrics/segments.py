@@ -3,7 +3,6 @@
 A table has one column per system and one row per sentence; its header names the systems. Columns are separated by tabs.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from synmt.metrics.config import Compared
 from synmt.metrics.metric import Row, Score, Statistics
 from synmt.metrics.reading import Input
 from synmt.streams import BadInput, Line, counted
+from synmt.streams.numbers import number
 
 DECIMALS = 4  # most such metrics range from about 0 to 1
 Parts = tuple[float, float]  # of a sentence, for the two sums of a Ratio
@@ -74,6 +74,8 @@ def _table(lines: Iterable[Line], least: int) -> tuple[list[str], Iterator[list[
         names = "two or more systems" if least > 1 else "systems"
         cause = f"a table of sentence scores starts with the names of {names}, each once, between tabs"
         raise header.error(cause) if header else BadInput(cause)
+    if header and all(map(_is_score, systems)):
+        raise header.error(f"only numbers, {header.text!r:.60}, where the names of the systems should be")
     return systems, _rows(rest, len(systems))
 
 
@@ -83,7 +85,13 @@ def _rows(lines: Iterable[Line], systems: int) -> Iterator[list[Parts]]:
         if len(cells) != systems:
             raise line.error(f"{counted(len(cells), 'column')}, but the header has {systems}")
         with line.naming():
-            numbers = list(map(float, cells))
-        if not all(map(math.isfinite, numbers)):
-            raise line.error(f"a score is not finite: {line.text!r:.60}")
-        yield [(number, 1.0) for number in numbers]
+            yield [(number(cell), 1.0) for cell in cells]
+
+
+def _is_score(cell: str) -> bool:
+    """Return whether a cell was meant as a number, even if we do not read it as one, such as `nan`."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

@@ -31,7 +31,8 @@ from synmt import __version__
 from synmt.metrics.config import DEFAULTS, Compared, MetricConfig, declaring
 from synmt.metrics.metric import Score, Statistics
 
-OF_CHRF = "case", "chrf-beta", "chrf-average"
+OF_CHRF = "case", "chrf-char-order", "chrf-whitespace", "chrf-beta", "chrf-average"
+OF_TER = "case", "ter-normalized", "ter-no-punct", "ter-asian-support"
 
 
 class SacreBleuMetric:
@@ -56,7 +57,10 @@ class SacreBleuMetric:
         return Score(result.name, result.score, self._metric.get_signature().format(), details)
 
 
-@declaring(cites=("papineni2002bleu", "post2018call"), uses=("tokenize", "case", "effective-order"))
+@declaring(
+    cites=("papineni2002bleu", "post2018call"),
+    uses=("tokenize", "case", "effective-order", "smooth-method", "smooth-value"),
+)
 def bleu(config: MetricConfig = DEFAULTS) -> SacreBleuMetric:
     """Return corpus BLEU. Raises ValueError as `sacre_bleu`."""
     return SacreBleuMetric(sacre_bleu(config))
@@ -69,6 +73,8 @@ def sacre_bleu(config: MetricConfig) -> BLEU:
         return BLEU(
             tokenize=config.tokenize,
             lowercase=config.case == "lower",
+            smooth_method=config.smooth_method,
+            smooth_value=config.smooth_value,
             effective_order=config.effective_order,
             force=True,
         )
@@ -82,6 +88,7 @@ def sacre_bleu(config: MetricConfig) -> BLEU:
 def chrf(config: MetricConfig = DEFAULTS, word_order: int = 0) -> SacreBleuMetric:
     """Return corpus chrF over character 1- to 6-grams and word 1- to `word_order`-grams: 1 is chrF+, 2 is chrF++.
 
+    chrf_char_order: another number of character n-gram orders than 6; chrf_whitespace: spaces are characters, too.
     chrf_beta: weight of recall relative to precision.
     chrf_average: `sacrebleu` computes F from the mean precision and mean recall of all orders (`eff:yes` in the
     signature), `script` the mean F of all orders, as Popović's chrF++.py does (`eff:no`).
@@ -89,7 +96,14 @@ def chrf(config: MetricConfig = DEFAULTS, word_order: int = 0) -> SacreBleuMetri
     script = config.chrf_average == "script"
     lowercase = config.case == "lower"
     return SacreBleuMetric(
-        CHRF(word_order=word_order, lowercase=lowercase, beta=config.chrf_beta, eps_smoothing=script)
+        CHRF(
+            char_order=config.chrf_char_order,
+            word_order=word_order,
+            beta=config.chrf_beta,
+            lowercase=lowercase,
+            whitespace=config.chrf_whitespace,
+            eps_smoothing=script,
+        )
     )
 
 
@@ -98,10 +112,20 @@ chrf_plus, chrf_plus_plus = (
 )
 
 
-@declaring(cites=("snover2006study", "post2018call"), uses=("case",))
+@declaring(cites=("snover2006study", "post2018call"), uses=OF_TER)
 def ter(config: MetricConfig = DEFAULTS) -> SacreBleuMetric:
-    """Return corpus TER on Tercom's tokens; as in Tercom, it ignores case by default."""
-    return SacreBleuMetric(TER(case_sensitive=config.case == "mixed"))
+    """Return corpus TER on Tercom's tokens; as in Tercom, it ignores case by default.
+
+    For languages without spaces, `ter_normalized` with `ter_asian_support` makes each character a token.
+    """
+    return SacreBleuMetric(
+        TER(
+            normalized=config.ter_normalized,
+            no_punct=config.ter_no_punct,
+            asian_support=config.ter_asian_support,
+            case_sensitive=config.case == "mixed",
+        )
+    )
 
 
 class Ribes:
@@ -115,11 +139,12 @@ class Ribes:
 
     def __init__(self, config: MetricConfig = DEFAULTS) -> None:
         """Raises ValueError for an unavailable tokenization."""
-        self._tokenize = sacre_bleu(config).tokenizer
+        bleu = sacre_bleu(config)
+        self._tokenize = bleu.tokenizer
         self._lowercase = config.case != "mixed"
         self._alpha, self._beta = config.ribes_alpha, config.ribes_beta
         case, weights = "lc" if self._lowercase else "mixed", f"alpha:{self._alpha:g}|beta:{self._beta:g}"
-        self._signature = f"case:{case}|tok:{config.tokenize}|{weights}"
+        self._signature = f"case:{case}|tok:{bleu.tokenizer_signature}|{weights}"
         self._references = 0
 
     def statistics(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Statistics:

@@ -14,7 +14,7 @@ TABLE = "a\tb\n" + "".join(f"{one}\t{other}\n" for one, other in ROWS)
 
 
 def findings(*options: str, text: str = TABLE) -> list[dict[str, object]]:
-    done = synmt("significance", "--segments", "--format", "json", *options, text=text)
+    done = synmt("significance", "--segments", "--format", "jsonl", *options, text=text)
     assert (done.returncode, done.stderr) == (0, "")
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -43,7 +43,7 @@ def test_sentence_scores_of_ribes_match_ribes(tmp_path: Path) -> None:
         (tmp_path / name).write_text((text + "d c b a\n") * 10)
     done = shell("synmt score x y -r ref -m ribes --by-sentence --format tsv", tmp_path)
     head, *rows = [line.split("\t") for line in done.stdout.splitlines()]
-    own = shell("synmt significance x y -r ref -m ribes --format json --resamples 300", tmp_path).stdout.splitlines()
+    own = shell("synmt significance x y -r ref -m ribes --format jsonl --resamples 300", tmp_path).stdout.splitlines()
     scores = {
         name: [row[head.index("score")] for row in rows if row[head.index("system")] == name] for name in ("x", "y")
     }
@@ -60,8 +60,8 @@ def test_sentence_scores_of_ribes_match_ribes(tmp_path: Path) -> None:
         ("a\ta\n1\t2\n", "stdin:1: a table of sentence scores starts with"),
         ("a\tb\n", "no lines to score"),
         ("a\tb\n1\t2\n1\n", "stdin:3: 1 column, but the header has 2"),
-        ("a\tb\n1\tx\n", "stdin:2: could not convert"),
-        ("a\tb\n1\tnan\n", "stdin:2: a score is not finite"),
+        ("a\tb\n1\tx\n", "stdin:2: 'x' is not a finite number"),
+        ("a\tb\n1\tnan\n", "stdin:2: 'nan' is not a finite number"),
     ],
 )
 def test_a_bad_table_gives_one_line_of_error(text: str, cause: str) -> None:

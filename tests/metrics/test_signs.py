@@ -72,7 +72,7 @@ HEADER = "system\tmetric\tscore\n"
         ("a\tBLEU\t1\n", "scores.tsv:1: a table starts with the names of its columns"),
         (f"{HEADER}a\tBLEU\tnan\n", "scores.tsv:2: the score of a is not a finite number: nan"),
         (f"{HEADER}a\tBLEU\tinf\n", "scores.tsv:2: the score of a is not a finite number: inf"),
-        (f"{HEADER}a\tBLEU\t\n", "scores.tsv:2: could not convert string to float: ''"),
+        (f"{HEADER}a\tBLEU\t\n", "scores.tsv:2: the score of a is not a finite number:"),
         (f"{HEADER}a\tBLEU\n", "scores.tsv:2: 2 columns, but the header has 3"),
         (f"{HEADER}a\tBLEU\t1\na\tBLEU\t2\n", "scores.tsv:3: a second score of a for BLEU"),
         (f"{HEADER}a\tBLEU\t1\nb\tBLEU\t1\nb\tTER\t1\n", "no score of a for TER"),
