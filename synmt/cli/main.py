@@ -44,7 +44,9 @@ GROUPS = {
 }
 COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
 
-LIBRARIES = ("torch", "numpy", "benepar", "spacy", "ufal.udpipe", "sacremoses", "subword-nmt", "sacrebleu", "eflomal")
+LIBRARIES = (
+    "torch", "numpy", "benepar", "spacy", "ufal.udpipe", "sacremoses", "subword-nmt", "sacrebleu", "udtools", "eflomal"
+)  # fmt: skip
 COMPLETE = "_SYNMT_COMPLETE"  # the environment variable by which a shell asks for completions
 
 OF_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)  # limits of the process, not faults of a file

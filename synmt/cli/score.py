@@ -11,6 +11,7 @@ from synmt.cli.sections import SectionCommand, in_section
 from synmt.metrics.config import CATEGORIES, MetricConfig
 from synmt.metrics.testsets import source_file
 from synmt.streams import write_lines
+from synmt.streams.numbers import whole_number
 
 EPILOG = """
 \b
@@ -31,7 +32,7 @@ in_input, of_output = in_section("Input"), in_section("Options")
 
 def lengths(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
     try:
-        limits = tuple(int(limit) for limit in value.split(",")) if value else ()
+        limits = tuple(map(whole_number, value.split(","))) if value else ()
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a list of numbers such as 10,20,30") from None
     if list(limits) != sorted(set(limits)) or any(limit < 1 for limit in limits):
@@ -103,7 +104,8 @@ def command(
     \b
     bleu chrf chrf+ chrf++ ter ribes  detokenized translations, as sacreBLEU does
     evalb                             parse records or brackets (F1, COLLINS.prm)
-    upos uas las                      parse records or CoNLL-U
+    upos uas las                      CoNLL-U (rules of CoNLL 2018) or parse records
+    clas mlas blex words tokens …     CoNLL-U
     aer precision recall f1           links: 0-0 1-2, or 1p3 for a possible link
 
     --errors, --by-relation and --reliability print a report instead. They read JSON lines of `synmt align

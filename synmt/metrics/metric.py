@@ -81,12 +81,16 @@ class Metric(Protocol[Item]):
 
 class Row(NamedTuple, Generic[T]):
     """One sentence: the hypothesis of each system, the references, the bucket, and the input lines of the systems, if
-    any."""
+    any.
+
+    sentences: more than one if the files have no sentence break in common before.
+    """
 
     hypotheses: Sequence[T]
     references: Sequence[T]
     bucket: int = 0
     lines: Sequence[Line] = ()
+    sentences: int = 1
 
 
 def corpus_score(metric: Metric[T], hypotheses: Sequence[T], references: Sequence[Sequence[T]]) -> Score:

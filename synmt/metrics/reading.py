@@ -11,8 +11,8 @@ from synmt.metrics import METRICS
 from synmt.metrics.config import Compared, MetricConfig
 from synmt.metrics.links import Prediction, read_prediction, read_scored
 from synmt.metrics.metric import Metric, Row
-from synmt.metrics.parses import read_parse
-from synmt.streams import Line, WrongUsage, check_stdin_once, read_lines, readable, side_by_side, sniff
+from synmt.metrics.parses import TOKEN_RULES, WRAPPERS, read_parse, wrapper
+from synmt.streams import Line, WrongUsage, check_stdin_once, counted, note, read_lines, readable, side_by_side, sniff
 from synmt.text.links import Link, LinkError, Links, check_inside, detect_base, read_links
 from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.formats import as_parses, lines_of_trees, reader, tree_form
@@ -114,13 +114,13 @@ def open_rows(
         raise WrongUsage(f"lengths for {name} need a source")
     if files.target is not None and (files.source is None or compared not in BASED):
         raise WrongUsage("a target needs links and a source")
+    if compared == "records":
+        return _rows_of_parses(files, buckets)
     systems, references = len(files.hypotheses), len(files.references)
     notes = [""] * systems
     lines: Iterable[Sequence[Line]]
     readers: list[Reader]
-    if compared == "records":
-        lines, readers = read_records(files)
-    elif compared == "trees":
+    if compared == "trees":
         lines, readers = read_trees(files), [read_parse] * (systems + references)
     elif compared == "translations":
         lines, readers = side_by_side(files.paths(), _translations(files, name)), [str] * (systems + references)
@@ -130,7 +130,25 @@ def open_rows(
     else:
         lines = list(side_by_side(files.paths(), files.lines()))
         readers, notes = _link_readers(compared, lines, systems, config)
-    return (_row(line, readers, files, buckets) for line in lines), notes
+    rows = (_row(line, readers, files, buckets) for line in lines)
+    return _comparing_tops(rows, files) if compared == "trees" else rows, notes
+
+
+def _comparing_tops(rows: Iterable[Row[Any]], files: Files) -> Iterator[Row[Any]]:
+    """Yield rows of trees, then note for each system how often only one side has a label such as ROOT on top."""
+    differing = [0] * len(files.hypotheses)
+    for row in rows:
+        gold = row.references[0]
+        for place, tree in enumerate(row.hypotheses):
+            differing[place] += gold is not None and tree is not None and wrapper(gold) != wrapper(tree)
+        yield row
+    for name, count in zip(files.hypotheses, differing, strict=True):
+        if count:
+            labels = ", ".join(WRAPPERS)
+            note(
+                f"{readable(name)}: {counted(count, 'tree')} and the reference differ in a top bracket, which counts"
+                f" ({labels})"
+            )
 
 
 def _translations(files: Files, name: str) -> list[Iterator[Line]]:
@@ -158,14 +176,56 @@ def read_trees(files: Files) -> Iterator[tuple[Line, ...]]:
     return side_by_side(files.paths(), [*map(lines_of_trees, lines[:trees]), *lines[trees:]], "tree")
 
 
-def read_records(files: Files) -> tuple[Iterator[tuple[Line, ...]], list[Reader]]:
-    """Return sentence n of each file of records or CoNLL-U together, and a reader for each file of hypotheses and
-    references. Hypotheses may be partial trees. Raises BadInput."""
+def _rows_of_parses(files: Files, buckets: LengthBuckets | None) -> tuple[Iterator[Row[Any]], list[str]]:
+    """Return rows of evaluations if all files are CoNLL-U with whole trees, else of records; and the rules as notes.
+
+    CoNLL-U is loaded completely, to see whether trees are whole. Hypotheses in records may be partial trees.
+    """
     lines, systems = files.lines(), len(files.hypotheses)
-    parses = [as_parses(each) for each in lines[: systems + len(files.references)]]
+    count = systems + len(files.references)
+    parses, sides = [as_parses(each) for each in lines[:count]], lines[count:]
+    if all(kind == "conllu" for kind, _ in parses):
+        from synmt.metrics.conll18 import RULES, is_complete
+
+        parses = [(kind, list(each)) for kind, each in parses]
+        partial = next((block for _, each in parses for block in each if not is_complete(block)), None)
+        if partial is None:
+            return _evaluated([each for _, each in parses], files, sides, buckets), [RULES] * systems
+        note(f"{partial.error('').place}: a word has no head, so {TOKEN_RULES} apply instead of rules:CoNLL18")
     readers: list[Reader] = [reader(kind, partial=number < systems) for number, (kind, _) in enumerate(parses)]
-    sentences = [iter(each) for _, each in parses]
-    return side_by_side(files.paths(), [*sentences, *lines[len(parses) :]], "sentence"), readers
+    rows = side_by_side(files.paths(), [*(iter(each) for _, each in parses), *sides], "sentence")
+    return (_row(row, readers, files, buckets) for row in rows), [TOKEN_RULES] * systems
+
+
+def _evaluated(
+    parses: Sequence[Iterable[Line]], files: Files, sides: Sequence[Iterator[Line]], buckets: LengthBuckets | None
+) -> Iterator[Row[Any]]:
+    """Yield a row for each segment of CoNLL-U, or with buckets for each sentence. Raises BadInput."""
+    from synmt.metrics.conll18 import Evaluation, segments
+
+    rows = (
+        Row(
+            [Evaluation(gold, each) for each in found],
+            [gold],
+            lines=[each.blocks[0] for each in found],
+            sentences=max(len(each.blocks) for each in (*found, gold)),
+        )
+        for *found, gold in segments(parses)
+    )
+    if not buckets:
+        yield from rows
+        return
+    names = files.paths()
+    for row, line in side_by_side([names[0], names[-1]], [one_by_one(rows), sides[0]], "sentence"):
+        yield row._replace(bucket=buckets.bucket(len(_read(line, read_words))))
+
+
+def one_by_one(rows: Iterable[Row[Any]]) -> Iterator[Row[Any]]:
+    """Yield the rows. Raises BadInput for a row of several sentences, which have no scores of their own."""
+    for row in rows:
+        if row.sentences > 1:
+            raise row.lines[0].error("sentences or tokens end elsewhere than in the reference: no scores by sentence")
+        yield row
 
 
 def _detokenizer(language: str) -> Reader:
@@ -191,8 +251,8 @@ def _row(lines: Sequence[Line], readers: Sequence[Reader], files: Files, buckets
     items = [_read(line, reader) for line, reader in zip(lines, readers, strict=False)]
     if files.target is not None:
         _check_inside(items, lines, sides)
-    counted = sides[0] if files.source is not None else lines[systems]
-    bucket = buckets.bucket(len(_read(counted, read_words))) if buckets else 0
+    measured = sides[0] if files.source is not None else lines[systems]
+    bucket = buckets.bucket(len(_read(measured, read_words))) if buckets else 0
     return Row(items[:systems], items[systems:], bucket, lines)
 
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import Statistics, stream_statistics, stream_totals
-from synmt.metrics.parses import las
-from synmt.metrics.reading import Files, Input, LengthBuckets, open_input, open_rows
+from synmt.metrics.parses import Relations, las
+from synmt.metrics.reading import Files, Input, LengthBuckets, one_by_one, open_input, open_rows
 from synmt.metrics.report import Part, SystemScores, Table, in_form, report, signatures
 from synmt.metrics.significance import confidence_intervals, sentence_statistics
 from synmt.streams import WrongUsage, readable
-from synmt.trees.record import ParseRecord
 
 RELATION_HEADER = ["relation", "words", "heads", "precision", "recall", "F1"]
 
@@ -70,13 +69,13 @@ def with_intervals(given: Input) -> SystemScores:
 
 def score_sentences(given: Input) -> Iterator[SystemScores]:
     """Yield the scores of each sentence, in constant memory. Raises ValueError if there are no rows."""
-    for buckets, statistics in stream_statistics(given.metrics, given.rows):
+    for buckets, statistics in stream_statistics(given.metrics, one_by_one(given.rows)):
         for sentence in range(len(buckets)):
             yield _scores(given, [[part[sentence] for part in row] for row in statistics])
 
 
 def report_sentences(sentences: Iterable[SystemScores], form: str) -> Iterator[str]:
-    """Return the scores of each sentence in a form: one line, or one row of TSV or JSON per system and metric.
+    """Return the scores of each sentence in a form: one line, or one row per system and metric.
 
     Raises WrongUsage for LaTeX.
     """
@@ -132,7 +131,7 @@ def lengths_as_text(buckets: Sequence[Bucket]) -> Iterator[Part]:
 
 
 def report_lengths(buckets: Sequence[Bucket], form: str) -> Iterator[str]:
-    """Return the scores in a form: tables, or one row of TSV or JSON per bucket, system and metric."""
+    """Return the scores in a form: tables, or one row per bucket, system and metric."""
     fields = (
         {
             "system": system,
@@ -172,39 +171,39 @@ class Found:
         }
 
 
-def add_relations(counts: Mapping[str, Found], gold: ParseRecord, predicted: ParseRecord) -> None:
-    """Add a sentence to the counts by relation. Raises ValueError as UAS and LAS do."""
-    metric = las(MetricConfig())
-    right, said = metric.claims(gold), metric.claims(predicted, gold)
-    heads = {(span, head) for span, head, _ in said}
-    for span, head, relation in right:
+def add_relations(counts: Mapping[str, Found], relations: Relations) -> None:
+    """Add a sentence to the counts by relation."""
+    for relation in relations.gold:
         counts[relation].words += 1
-        counts[relation].heads += (span, head) in heads
-    for claim in said:
-        counts[claim[2]].claimed += 1
-        counts[claim[2]].right += claim in right
+    for relation in relations.predicted:
+        counts[relation].claimed += 1
+    for gold, predicted, head in relations.aligned:
+        counts[gold].heads += head
+        counts[gold].right += head and gold == predicted
 
 
 def report_relations(files: Files, config: MetricConfig, form: str) -> Iterator[str]:
     """Return one row per relation for each file of records, most frequent first. Raises BadInput and ValueError."""
     found: list[dict[str, Found]] = [defaultdict(Found) for _ in files.hypotheses]
-    for row in open_rows("--by-relation", "records", files, config)[0]:
+    metric = las(config)
+    rows, notes = open_rows("--by-relation", "records", files, config)
+    for row in rows:
         for counts, predicted, line in zip(found, row.hypotheses, row.lines, strict=False):
             with line.naming():
-                add_relations(counts, row.references[0], predicted)
+                add_relations(counts, metric.relations(predicted, row.references[0]))
     systems = [
         (readable(name), sorted(counts.items(), key=lambda each: (-each[1].words, -each[1].claimed, each[0])))
         for name, counts in zip(files.hypotheses, found, strict=True)
     ]
     fields = (
-        {"system": name, "relation": relation, "words": each.words, **each.percentages()}
+        {"system": name, "relation": relation, "words": each.words, **each.percentages(), "signature": notes[0]}
         for name, relations in systems
         for relation, each in relations
     )
-    return in_form(form, relations_as_text(systems), fields)
+    return in_form(form, relations_as_text(systems, notes[0]), fields)
 
 
-def relations_as_text(systems: list[tuple[str, list[tuple[str, Found]]]]) -> Iterator[Part]:
+def relations_as_text(systems: list[tuple[str, list[tuple[str, Found]]]], rules: str) -> Iterator[Part]:
     for name, relations in systems:
         if len(systems) > 1:
             yield name
@@ -213,3 +212,4 @@ def relations_as_text(systems: list[tuple[str, list[tuple[str, Found]]]]) -> Ite
             for relation, each in relations
         ]
         yield Table([RELATION_HEADER, *rows])
+    yield rules

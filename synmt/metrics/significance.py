@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from synmt.metrics.metric import Metric, Score, Statistics, stream_statistics
 from synmt.metrics.reading import Input
-from synmt.streams import shown
+from synmt.streams import note, shown
 
 Floats = npt.NDArray[np.float64]
 Against = Literal["first", "best"]
@@ -180,8 +180,18 @@ def confidence_intervals(
 
 
 def sentence_statistics(given: Input) -> list[list[Statistics]]:
-    """Return the statistics of all sentences, [systems][metrics] of [n, k]. Raises ValueError if there are none."""
-    windows = [statistics for _, statistics in stream_statistics(given.metrics, given.rows)]
+    """Return the statistics of all sentences, [systems][metrics] of [n, k]. Raises ValueError if there are none.
+
+    If sentences of CoNLL-U end elsewhere than in the reference, n counts the segments between common ends. Raises
+    ValueError for a single segment.
+    """
+    sizes: list[int] = []
+    rows = (sizes.append(row.sentences) or row for row in given.rows)
+    windows = [statistics for _, statistics in stream_statistics(given.metrics, rows)]
+    if sum(sizes) > len(sizes):
+        if len(sizes) == 1:
+            raise ValueError("the files have no sentence break in common, so there are no sentences to resample")
+        note(f"sentences end at different places, so {len(sizes)} segments that end in all files are resampled")
     return [[np.concatenate(parts) for parts in zip(*rows, strict=True)] for rows in zip(*windows, strict=True)]
 
 

@@ -1,11 +1,14 @@
 """evalb's counts, on examples worked out by hand and on evalb's own sample."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+import synmt
 from synmt.metrics.metric import corpus_score
 from synmt.metrics.parses import Bracketing, read_parse
+from synmt.streams import Note
 from synmt.trees.constituency import TreeError
 
 SAMPLE = Path(__file__).parents[3] / "shared" / "data" / "trees" / "evalb_sample"
@@ -67,3 +70,42 @@ def test_the_sample_of_evalb_is_scored_alike() -> None:
 def test_words_outside_brackets_are_refused(line: str) -> None:
     with pytest.raises(ValueError, match="words outside brackets"):
         read_parse(line)
+
+
+UNLABELLED = ["{}", "( {} )", "( ( {}))", "(TOP {})", "(TOP ( {}))", "( (TOP {}))"]
+PHRASES = ["(S (NP (PRP He)) (VP (VBZ is) (NP (NN home))))", "(NP (PRP He)) (VP (VBZ is))"]
+
+
+@pytest.mark.parametrize("phrases", PHRASES, ids=["one phrase", "two phrases"])
+@pytest.mark.parametrize("gold", UNLABELLED)
+@pytest.mark.parametrize("predicted", UNLABELLED)
+def test_tops_without_a_label_do_not_count(gold: str, predicted: str, phrases: str) -> None:
+    matched, in_gold, in_predicted, *_ = counts(gold.format(phrases), predicted.format(phrases))
+    assert matched == in_gold == in_predicted == phrases.count("(NP") + phrases.count("(VP") + phrases.count("(S")
+    records = [json.dumps({"tree": each.format(phrases)}) for each in (gold, predicted) if each != "{}"]
+    if len(records) == 2:
+        assert counts(*records)[:3] == [matched] * 3
+
+
+def test_a_bracket_without_a_label_inside_counts() -> None:
+    assert counts("(S ( (NP (NN a))))", "(S (NP (NN a)))")[:3] == [2, 3, 2]
+
+
+@pytest.mark.parametrize("empty", ["(())", "()", "( )", "( ( ) )", "(TOP)", "(TOP ())", "(ROOT )", "(S1 (()))", "  "])
+def test_brackets_without_words_are_an_error_and_not_the_end(empty: str) -> None:
+    assert counts(GOLD, empty) == counts(empty, GOLD) == counts(empty, empty) == [0, 0, 0, 0, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("broken", ["(()", "())", "(S", "(S)", "(()) a"])
+def test_broken_brackets_are_refused(broken: str) -> None:
+    with pytest.raises(ValueError):
+        read_parse(broken)
+
+
+@pytest.mark.parametrize("label", ["ROOT", "S1", "VROOT"])
+def test_a_top_that_only_one_side_has_is_announced(label: str) -> None:
+    bare, wrapped = f"{GOLD}\n", f"({label} {GOLD})\n"
+    for gold, predicted in ((bare, wrapped), (wrapped, bare)):
+        with pytest.warns(Note, match="hypotheses: 2 trees and the reference differ in a top bracket, which counts"):
+            synmt.score([predicted] * 2, [gold] * 2, metrics="evalb")
+    assert synmt.score([wrapped, "(())"], [wrapped, bare], metrics="evalb")[0].score == 100

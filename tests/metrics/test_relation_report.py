@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from synmt.metrics.config import MetricConfig
+from synmt.metrics.parses import las
 from synmt.metrics.reading import Files
 from synmt.metrics.scoring import Found, add_relations, report_relations
 from synmt.streams import BadInput
@@ -17,7 +18,8 @@ GOLD = ParseRecord(tokens=["a", "b", "c", "d"], heads=[2, 4, 4, 0], deprels=["de
 
 def test_words_of_a_relation_counted_by_hand() -> None:
     counts: dict[str, Found] = defaultdict(Found)
-    add_relations(counts, GOLD, ParseRecord(tokens=GOLD.tokens, heads=[3, 4, 4, 0], deprels=["det", "obj", "aux", "x"]))
+    found = ParseRecord(tokens=GOLD.tokens, heads=[3, 4, 4, 0], deprels=["det", "obj", "aux", "x"])
+    add_relations(counts, las(MetricConfig()).relations(found, GOLD))
     assert counts == {
         "det": Found(words=1, heads=0, claimed=1, right=0),
         "nsubj": Found(words=1, heads=1, claimed=0, right=0),
@@ -31,7 +33,8 @@ def test_words_of_a_relation_counted_by_hand() -> None:
 def test_words_without_a_head_count_only_as_missed() -> None:
     counts: dict[str, Found] = defaultdict(Found)
     deprels = ["_", "nsubj", "aux", "root"]
-    add_relations(counts, GOLD, ParseRecord(tokens=GOLD.tokens, heads=[UNATTACHED, 4, 4, 0], deprels=deprels))
+    found = ParseRecord(tokens=GOLD.tokens, heads=[UNATTACHED, 4, 4, 0], deprels=deprels)
+    add_relations(counts, las(MetricConfig()).relations(found, GOLD))
     assert counts["det"] == Found(words=1)
     assert counts["nsubj"].percentages() == {"heads": 100, "precision": 100, "recall": 100, "f1": 100}
 
@@ -44,10 +47,10 @@ def test_one_table_per_system_and_one_row_per_relation(tmp_path: Path) -> None:
     lines = list(report_relations(files, MetricConfig(), "text"))
     assert lines[0] == str(tmp_path / "a")
     assert lines[1].split() == ["relation", "words", "heads", "precision", "recall", "F1"]
-    rows = [json.loads(line) for line in report_relations(files, MetricConfig(), "json")]
+    rows = [json.loads(line) for line in report_relations(files, MetricConfig(), "jsonl")]
     assert [row["f1"] for row in rows if row["relation"] == "det"] == [100, 0]
     assert {row["words"] for row in rows} == {2}
     other = ParseRecord(tokens=["z"], heads=[0], deprels=["root"])
     Path(files.hypotheses[1]).write_text(f"{write_record(GOLD)}\n{write_record(other)}\n")
     with pytest.raises(BadInput, match="b:2: the text differs from the reference"):
-        report_relations(files, MetricConfig(), "json")
+        report_relations(files, MetricConfig(), "jsonl")
