@@ -80,7 +80,7 @@ def test_the_encoder_run_produces_a_table(data: Path, tmp_path: Path) -> None:
     settings, _, _ = text.replace("[train]\n", f"[train]\n{FEW}").partition("[systems]\n")
     file = tmp_path / "encoders.toml"
     file.write_text(f'{settings}[systems]\nsequence = {{}}\n"mask+pascal" = {{}}\n', encoding="utf-8")
-    done = synmt("run", file, "--data", data, "--out", tmp_path / "out", "--format", "json")
+    done = synmt("run", file, "--data", data, "--out", tmp_path / "out", "--format", "jsonl")
     assert done.returncode == 0, done.stderr
     rows = list(map(json.loads, done.stdout.splitlines()))
     assert [row["system"] for row in rows] == ["sequence"] * 3 + ["mask+pascal"] * 3
@@ -102,7 +102,7 @@ def test_the_decoder_run_produces_a_table(data: Path, tmp_path: Path) -> None:
     file.write_text(
         f"{re.sub(r'(?ms)^.challenge..*?^$', challenge, settings)}[systems]\nsequence = {{}}\ncompose = {{}}\n"
     )
-    done = synmt("run", file, "--data", data, "--format", "json")
+    done = synmt("run", file, "--data", data, "--format", "jsonl")
     assert done.returncode == 0, done.stderr
     rows = list(map(json.loads, done.stdout.splitlines()))
     of_all, of_set = (
@@ -166,7 +166,7 @@ mask-align = {{ guide = "vote" }}
 """
     )
     page = tmp_path / "report.html"
-    first, again = (synmt("run", file, "--data", data, "--format", "json", "--report", page) for _ in range(2))
+    first, again = (synmt("run", file, "--data", data, "--format", "jsonl", "--report", page) for _ in range(2))
     assert first.returncode == again.returncode == 0, first.stderr
     rows = list(map(json.loads, first.stdout.splitlines()))
     assert all(each in page.read_text() for each in ("vogel1996hmm", "chen2021mask", '"title":"validation loss"'))
@@ -182,7 +182,7 @@ def test_the_projection_run_produces_a_table(data: Path, tmp_path: Path) -> None
     text = ENCODERS.with_name("replicate-projection.toml").read_text()
     file = tmp_path / "projection.toml"
     file.write_text(text.replace("[project]", '[align]\nmethod = "hmm"\n[project]'))
-    first, again = (synmt("run", file, "--data", data, "--format", "json") for _ in range(2))
+    first, again = (synmt("run", file, "--data", data, "--format", "jsonl") for _ in range(2))
     assert first.returncode == again.returncode == 0, first.stderr
     rows = list(map(json.loads, first.stdout.splitlines()))
     assert [(row["test"], row["system"]) for row in rows[::3]] == [
@@ -193,6 +193,6 @@ def test_the_projection_run_produces_a_table(data: Path, tmp_path: Path) -> None
     before = links.read_bytes()
     links.unlink()
     page = tmp_path / "report.html"
-    done = synmt("run", file, "--data", data, "--format", "json", "--report", page)
+    done = synmt("run", file, "--data", data, "--format", "jsonl", "--report", page)
     assert done.returncode == 0 and links.read_bytes() == before, done.stderr
     assert "vogel1996hmm" in page.read_text() and '"curves":[]' in page.read_text()

@@ -52,7 +52,7 @@ def command() -> None:
 
 @command.command()
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=Reads(path_type=Path))
-@form("text", "tsv", "json", *PICTURES)
+@form("text", "tsv", "json", "jsonl", *PICTURES)
 def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
     """Show the strengths of syntax masks.
 
@@ -82,7 +82,7 @@ def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
     "--links", cls=SectionOption, needs="--format html", metavar="FILE", type=Reads(),
     help="Also show these links of `synmt align`.",
 )  # fmt: skip
-@form("tsv", "json", *PICTURES, "html")
+@form("tsv", "json", "jsonl", *PICTURES, "html")
 def attention(
     model: Path,
     file: str,
@@ -123,7 +123,7 @@ def attention(
 @command.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=Reads())
 @sentence_number
-@form("tsv", "json", *PICTURES, "html")
+@form("tsv", "json", "jsonl", *PICTURES, "html")
 def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> None:
     """Show word alignments of one sentence pair, side by side.
 
@@ -157,16 +157,16 @@ def links(file: str) -> None:
 
 @command.command()
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=Reads(path_type=Path))
-@form(*PICTURES, "json")
+@form(*PICTURES, "json", "jsonl")
 def curves(models: tuple[Path, ...], form: Any, **look: Any) -> None:
     """Draw the losses and scores of training runs.
 
     MODEL is a model folder or a log.tsv.
     """
-    from synmt.inspection.curves import as_json, draw_curves, read_curves
+    from synmt.inspection.curves import TABLES, draw_curves, read_curves
 
     runs = [read_curves(model) for model in models]
-    write({"json": as_json}, (runs,), draw_curves, form, look)
+    write(TABLES, (runs,), draw_curves, form, look)
 
 
 def write(

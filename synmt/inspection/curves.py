@@ -3,7 +3,7 @@
 import csv
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import orjson
 
 from synmt.inspection.matrix import label, short_names
+from synmt.metrics.report import json_array
 from synmt.model.files import check_inside
 from synmt.streams import BadInput, readable
+from synmt.streams.numbers import number, whole_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,6 +29,7 @@ PANELS = {
     "valid_bleu": ("validation BLEU", "BLEU"),
 }
 ACCURACY = "valid_"  # prefix of all other columns that have a panel
+NOT_FINITE = "nan", "inf", "-inf"  # as synmt train writes them
 PERPLEXITY = "valid_perplexity"  # redundant with the loss
 # Okabe & Ito's colours, which colour-blind people can distinguish, with line styles for black-and-white print.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -68,7 +71,7 @@ def read_curves(path: Path) -> Curves:
     return Curves(readable(str(file.parent)), points)
 
 
-def as_json(runs: Sequence[Curves]) -> Iterator[str]:
+def as_jsonl(runs: Sequence[Curves]) -> Iterator[str]:
     """Yield one JSON object per run and update with numbers."""
     for run in runs:
         rows: dict[int, dict[str, float | None]] = {}
@@ -77,6 +80,12 @@ def as_json(runs: Sequence[Curves]) -> Iterator[str]:
                 rows.setdefault(update, {})[name] = value if math.isfinite(value) else None
         for update in sorted(rows):
             yield orjson.dumps({"run": run.name, "update": update, **rows[update]}).decode()
+
+
+TABLES: dict[str, Callable[[Sequence[Curves]], Iterator[str]]] = {
+    "json": lambda runs: json_array(as_jsonl(runs)),
+    "jsonl": as_jsonl,
+}
 
 
 def panels(runs: Iterable[Curves]) -> dict[str, tuple[str, str]]:
@@ -110,14 +119,14 @@ def by_seed(runs: Sequence[Curves]) -> list[list[Curves]]:
 
 def _add(points: dict[str, tuple[list[int], list[float]]], row: dict[str, str]) -> None:
     """Add a row of the log. Raises ValueError for numbers too large to draw; infinities and nan leave a gap."""
-    update = int(row["update"])
+    update = whole_number(row["update"])
     if abs(update) > LARGEST_NUMBER:
         raise ValueError(update)
     for name in row:
         if row[name] and (name in PANELS or (name.startswith(ACCURACY) and name != PERPLEXITY)):
             updates, values = points.setdefault(name, ([], []))
             updates.append(update)
-            values.append(float(row[name]))
+            values.append(float(row[name]) if row[name] in NOT_FINITE else number(row[name]))
             if math.isfinite(values[-1]) and abs(values[-1]) > LARGEST_NUMBER:
                 raise ValueError(values[-1])
 
@@ -137,8 +146,8 @@ def draw_curves(figure: "Figure", runs: Sequence[Curves]) -> None:
     axes = figure.subplots(1, len(shown), squeeze=False, gridspec_kw={"wspace": 0.25})[0]
     for panel, (column, (title, unit)) in zip(axes, shown.items(), strict=True):
         drawn = []
-        for number, (group, line) in enumerate(zip(groups, lines, strict=True)):
-            look = {"color": COLORS[number % len(COLORS)], "linestyle": STYLES[number % len(STYLES)]}
+        for place, (group, line) in enumerate(zip(groups, lines, strict=True)):
+            look = {"color": COLORS[place % len(COLORS)], "linestyle": STYLES[place % len(STYLES)]}
             for run in group if len(group) > 1 else ():
                 panel.plot(*run.points.get(column, ([], [])), **look, linewidth=0.6, alpha=0.45)
             updates, values = line.points.get(column, ([], []))

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import orjson
 
 from synmt.inspection import PictureConfig, PictureForm
+from synmt.metrics.report import json_array
 from synmt.streams import BadInput, note, readable
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def as_tsv(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
             yield f"{matrix.title}\t{row}\t{column}\t{labels}\t{value:.6g}"
 
 
-def as_json(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
+def as_jsonl(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
     """Yield one JSON object per matrix."""
     for matrix in matrices:
         fields = {
@@ -103,7 +104,11 @@ def as_json(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
         yield orjson.dumps(fields).decode()
 
 
-TABLES: dict[str, Callable[[Sequence[Matrix], Legend], Iterator[str]]] = {"tsv": as_tsv, "json": as_json}
+TABLES: dict[str, Callable[[Sequence[Matrix], Legend], Iterator[str]]] = {
+    "tsv": as_tsv,
+    "json": lambda matrices, legend: json_array(as_jsonl(matrices, legend)),
+    "jsonl": as_jsonl,
+}
 
 
 def draw_matrices(figure: "Figure", matrices: Sequence[Matrix], legend: Legend) -> None:

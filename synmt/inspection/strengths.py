@@ -15,6 +15,7 @@ import torch
 
 from synmt.ideas.source.mask.attention import Masks
 from synmt.inspection.matrix import Legend, Matrix, decimals
+from synmt.metrics.report import json_array
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
@@ -110,7 +111,7 @@ def as_tsv(models: Sequence[Strengths]) -> Iterator[str]:
                     yield f"{model.name}\t{layer}\t{head}\t{name}\t{value:.6g}"
 
 
-def as_json(models: Sequence[Strengths]) -> Iterator[str]:
+def as_jsonl(models: Sequence[Strengths]) -> Iterator[str]:
     """Yield one JSON object per model; strengths are [1 or layers][heads][masks]."""
     for model in models:
         summary = {"min": model.least, "max": model.most, "range": model.range}
@@ -118,7 +119,12 @@ def as_json(models: Sequence[Strengths]) -> Iterator[str]:
         yield orjson.dumps(fields).decode()
 
 
-TABLES: dict[str, Callable[[Sequence[Strengths]], Iterator[str]]] = {"text": as_text, "tsv": as_tsv, "json": as_json}
+TABLES: dict[str, Callable[[Sequence[Strengths]], Iterator[str]]] = {
+    "text": as_text,
+    "tsv": as_tsv,
+    "json": lambda models: json_array(as_jsonl(models)),
+    "jsonl": as_jsonl,
+}
 
 
 def strengths_matrices(models: Sequence[Strengths]) -> tuple[list[Matrix], Legend]:

@@ -1,4 +1,4 @@
-"""Comparisons of systems as text, TSV or JSON lines: significance tests on sentences, and the sign test over settings.
+"""Comparisons of systems: significance tests on sentences, and the sign test over settings.
 
 A setting is a test set or challenge set with a metric. The sign test drops ties. Of n remaining settings, a system wins
 each with probability 1/2 if both are equal, so p for w or more wins is Σ_{i≥w} C(n, i) / 2^n, one-sided, and twice that
@@ -15,6 +15,7 @@ from synmt.metrics.config import MetricConfig
 from synmt.metrics.report import Fields, Part, Table, in_form, signatures
 from synmt.metrics.significance import TESTS, Comparison, Findings
 from synmt.streams import BadInput, Line, counted
+from synmt.streams.numbers import number
 
 NEEDED = {"system", "metric", "score"}
 NOT_SETTINGS = {"system", "score", "low", "high", "sentences", "signature"}
@@ -63,9 +64,11 @@ class ScoreTable:
         if len(cells) != len(self.columns):
             raise ValueError(f"{counted(len(cells), 'column')}, but the header has {len(self.columns)}")
         row = dict(zip(self.columns, cells, strict=True))
-        system, score = row["system"], float(row["score"])
-        if not math.isfinite(score):
-            raise ValueError(f"the score of {system} is not a finite number: {row['score']}")
+        system = row["system"]
+        try:
+            score = number(row["score"])
+        except ValueError:
+            raise ValueError(f"the score of {system} is not a finite number: {row['score']}") from None
         if system not in self.systems:
             self.systems.append(system)
         setting = tuple(cell for name, cell in row.items() if name not in NOT_SETTINGS)
@@ -176,10 +179,10 @@ def signs_as_text(tests: Sequence[SignTest]) -> Iterator[Part]:
 
 
 def report_findings(findings: Findings, level: float, form: str) -> Iterator[str]:
-    """Return the findings in a form: a table, or one row of TSV or JSON per system and metric."""
+    """Return the findings in a form: a table, or one row per system and metric."""
     return in_form(form, findings_as_text(findings, level), _fields(findings, level))
 
 
 def report_signs(tests: Sequence[SignTest], form: str) -> Iterator[str]:
-    """Return the result of the sign test in a form: a table, or one row of TSV or JSON per system."""
+    """Return the result of the sign test in a form: a table, or one row per system."""
     return in_form(form, signs_as_text(tests), map(asdict, tests))

@@ -1,7 +1,9 @@
-"""Scores of several systems as text, TSV, JSON lines or LaTeX."""
+"""Scores of several systems as text, LaTeX, TSV, CSV or JSON."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any
 
 import orjson
@@ -30,7 +32,7 @@ def as_text(scores: SystemScores) -> Iterator[Part]:
 
 
 def report(scores: SystemScores, form: str) -> Iterator[str]:
-    """Return the scores in a form: a table, or one row of TSV or JSON per system and metric.
+    """Return the scores in a form: a table, or one row per system and metric.
 
     As text, a single system gets one line per metric, as sacreBLEU prints it.
     """
@@ -51,9 +53,9 @@ def report(scores: SystemScores, form: str) -> Iterator[str]:
 
 
 def in_form(form: str, parts: Iterable[Part], fields: Iterable[Fields]) -> Iterator[str]:
-    """Return the parts as text or LaTeX, or the fields as TSV or as JSON lines; JSON has all digits."""
-    if form in ("tsv", "json"):
-        return tsv(fields) if form == "tsv" else (orjson.dumps(row).decode() for row in fields)
+    """Return the parts as text or LaTeX, or the fields in a form of ROWS."""
+    if form in ROWS:
+        return ROWS[form](fields)
     write, comment = (latex, "% ") if form == "latex" else (table, "")
     lines = (line for part in parts for line in (write(part.rows) if isinstance(part, Table) else [f"{comment}{part}"]))
     return map(printable, lines)
@@ -118,14 +120,48 @@ def signatures(scores: SystemScores) -> Iterator[str]:
 
 
 def tsv(rows: Iterable[Fields]) -> Iterator[str]:
-    """Yield a header and one row per number, with four decimals; unknown values are empty."""
+    """Yield a header and one row per number, with four decimals; unknown values are empty. Nothing is quoted."""
+    return map("\t".join, _cells(rows))
+
+
+def csv_lines(rows: Iterable[Fields]) -> Iterator[str]:
+    """Yield the same as `tsv` between commas, with quotes around cells that contain commas or quotes."""
+    for cells in _cells(rows):
+        line = StringIO()
+        csv.writer(line, lineterminator="").writerow(cells)
+        yield line.getvalue()
+
+
+def _cells(rows: Iterable[Fields]) -> Iterator[list[str]]:
     for number, row in enumerate(rows):
         if number == 0:
-            yield "\t".join(map(printable, row))
-        yield "\t".join(map(_cell, row.values()))
+            yield list(map(printable, row))
+        yield list(map(_cell, row.values()))
 
 
 def _cell(value: Any) -> str:
     if value is None:
         return ""
     return f"{value:.4f}" if isinstance(value, float) else printable(str(value))
+
+
+def jsonl(rows: Iterable[Fields]) -> Iterator[str]:
+    """Yield one JSON object per row, with all digits."""
+    return (orjson.dumps(row).decode() for row in rows)
+
+
+def json_array(objects: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of one JSON array, an object per line."""
+    before = "["
+    for each in objects:
+        yield f"{before}{each}"
+        before = ","
+    yield "]" if before == "," else "[]"
+
+
+ROWS: dict[str, Callable[[Iterable[Fields]], Iterator[str]]] = {
+    "tsv": tsv,
+    "csv": csv_lines,
+    "json": lambda rows: json_array(jsonl(rows)),
+    "jsonl": jsonl,
+}

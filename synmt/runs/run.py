@@ -107,7 +107,7 @@ class Run:
     def table(self, form: str = "text", page: str | Path | None = None) -> Iterator[str]:
         """Do all tasks that remain, and return the lines of the table. Raises BadInput.
 
-        form: text, tsv, json or latex; page: a file for the report. Raises WrongUsage for another form, and for a page
+        form: one of FORMS; page: a file for the report. Raises WrongUsage for another form, and for a page
         that cannot be written, or that is an input or among the files of the run.
         """
         place = self.work.place

@@ -57,7 +57,7 @@ def test_significance_equals_that_of_the_command(tmp_path: Path, monkeypatch: py
     found = synmt.significance(systems, REFERENCES[0], metrics="bleu,chrf", resamples=1000, seed=3)
     for name, lines in (*systems.items(), ("references", REFERENCES[0])):
         Path(name).write_text("".join(f"{line}\n" for line in lines))
-    asked = "significance one other --references references --metric bleu,chrf --resamples 1000 --seed 3 --format json"
+    asked = "significance one other --references references --metric bleu,chrf --resamples 1000 --seed 3 --format jsonl"
     rows = [json.loads(line) for line in output_of(*asked.split()).splitlines()]
     assert [(each.system, each.score.score, each.difference, each.p) for each in found] == [
         (row["system"], row["score"], row["difference"] or 0.0, 1.0 if row["p"] is None else row["p"]) for row in rows

@@ -56,12 +56,12 @@ def test_attention_as_a_table_a_picture_and_a_page() -> None:
     title, *_, query, key, weight = inspect("attention pascal in.jsonl --head 2").decode().split("\n")[1].split("\t")
     assert (title, query, key) == ("layer 1, head 2 (pascal)", "He", "He") and 0 < float(weight) < 1
     assert inspect("attention pascal in.jsonl --sentence 3 --format png").startswith(b"\x89PNG")
-    fields = json.loads(inspect("attention pascal in.jsonl --sentence 3 --layer 2 --head 1 --format json"))
+    fields = json.loads(inspect("attention pascal in.jsonl --sentence 3 --layer 2 --head 1 --format jsonl"))
     assert fields["matrix"] == "layer 2, head 1" and fields["query"] == ["He", "is", "my", "fa@@", "ther", "."]
     assert all(sum(row) == pytest.approx(1) for row in fields["values"])
     page = inspect("attention pascal in.jsonl --sentence 3 --links aligned.jsonl --format html").decode()
     assert page.startswith("<!doctype html>") and page.endswith("</html>\n") and '"Vater"' in page
-    target = json.loads(inspect("attention pascal in.jsonl --side target --head 1 --format json"))
+    target = json.loads(inspect("attention pascal in.jsonl --side target --head 1 --format jsonl"))
     assert target["query"][0] == "<s>" and target["values"][0][0] == 1
 
 

@@ -34,18 +34,18 @@ def test_any_path_can_have_any_name(name: str, given: str, tmp_path: Path, monke
 
 SCORES = [
     f"{command} --format {form}"
-    for form in ("text", "tsv", "json", "latex")
+    for form in ("text", "tsv", "csv", "json", "jsonl", "latex")
     for command in (
         "score TEXT TEXT -r TEXT", "score RECORD RECORD -r RECORD --by-relation",
         "score LINKS LINKS -r GOLD --reliability", "significance TEXT TEXT -r TEXT --resamples 99",
     )
 ]  # fmt: skip
 SHOWN = [
-    *(f"inspect alignment LINKS LINKS --format {form}" for form in ("tsv", "json", "html")),
+    *(f"inspect alignment LINKS LINKS --format {form}" for form in ("tsv", "json", "jsonl", "html")),
     "inspect alignment LINKS LINKS --title TEXT --format svg",
-    *(f"inspect curves LOGS LOGS --format {form}" for form in ("json", "svg")),
+    *(f"inspect curves LOGS LOGS --format {form}" for form in ("json", "jsonl", "svg")),
     "inspect links LINKS",
-    "score TEXT -r TEXT --by-sentence --format json",
+    "score TEXT -r TEXT --by-sentence --format jsonl",
 ]
 FILES = {
     "TEXT": "a b c d\n",

@@ -67,11 +67,11 @@ def warm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rows_of(run: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in output_of("run", run, "--format", "json").splitlines()]
+    return [json.loads(line) for line in output_of("run", run, "--format", "jsonl").splitlines()]
 
 
 def test_a_run_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
-    done = synmt("run", run, "--jobs", 2, "--format", "json")
+    done = synmt("run", run, "--jobs", 2, "--format", "jsonl")
     assert done.returncode == 0
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(row["system"], row["metric"], row["test"], row["size"]) for row in rows] == [
@@ -84,7 +84,7 @@ def test_a_run_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
     assert command[command.index("--seed") + 1] == "1"
 
     made = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
-    again = synmt("run", run, "--format", "json", "--report", run.parent / "report.html")
+    again = synmt("run", run, "--format", "jsonl", "--report", run.parent / "report.html")
     assert (again.stdout, again.stderr) == (done.stdout, "synmt run: scoring seen\n")
     report = (run.parent / "report.html").read_text()
     assert '"systems":["sequence","mask"]' in report
@@ -111,7 +111,7 @@ def test_systems_can_be_compared_with_one_that_is_not_the_first(run: Path, warm:
 def test_options_with_several_values_are_chosen_on_dev(run: Path) -> None:
     text = RUN.replace("beam = 1", "beam = 2\nalpha = [2.0, 0.0, 1.0]").replace("updates = 2", "updates = 12")
     run.write_text(f'seeds = [1, 2]\nmetrics = ["chrf"]\n{text}')
-    done = synmt("run", run, "--format", "json")
+    done = synmt("run", run, "--format", "jsonl")
     assert done.returncode == 0
     folder = run.parent / "systems" / "all"
     reference = (run.parent / "train.de").read_text().splitlines()
@@ -137,7 +137,7 @@ def test_scores_of_another_program_join_the_table(run: Path, warm: None) -> None
     table.write_text("\n".join("\t".join(map(str, row)) for row in [outputs, *scores]) + "\n")
     run.write_text(f'{RUN}[segments.comet]\nseen = "comet.tsv"\n')
     page = run.parent / "report.html"
-    rows = [json.loads(line) for line in output_of("run", run, "--format", "json", "--report", page).splitlines()]
+    rows = [json.loads(line) for line in output_of("run", run, "--format", "jsonl", "--report", page).splitlines()]
     found = {row["system"]: row["mean"] for row in rows if row["metric"] == "comet"}
     means = [sum(column) / 8 for column in zip(*scores, strict=True)]
     assert found == {"mask": pytest.approx(means[0]), "sequence": pytest.approx(means[1])}

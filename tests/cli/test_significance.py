@@ -38,7 +38,7 @@ def test_a_better_system(files: Path) -> None:
 
 @pytest.mark.parametrize("test", ["bootstrap-shifted", "bootstrap-sacrebleu", "randomization"])
 def test_the_output_has_the_options_of_each_test(files: Path, test: str) -> None:
-    options = ["-m", "chrf,ribes", "--test", test, "--resamples", "200", "--seed", "3", "--format", "json"]
+    options = ["-m", "chrf,ribes", "--test", test, "--resamples", "200", "--seed", "3", "--format", "jsonl"]
     done = synmt("significance", files / "base", files / "good", "-r", files / "ref", *options, "--against", "best")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["verdict"] for row in rows] == ["worse", "worse", "", ""]
@@ -48,7 +48,7 @@ def test_the_output_has_the_options_of_each_test(files: Path, test: str) -> None
 def test_links(tmp_path: Path) -> None:
     for name, text in {"gold": "1-1 2p2\n" * 20, "bad": "0-1\n" * 20, "good": "0-1\n" * 5 + "0-0\n" * 15}.items():
         (tmp_path / name).write_text(text)
-    options = ["-m", "aer,recall", "--format", "json", "--resamples", "100"]
+    options = ["-m", "aer,recall", "--format", "jsonl", "--resamples", "100"]
     done = synmt("significance", tmp_path / "bad", tmp_path / "good", "-r", tmp_path / "gold", *options)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(row["metric"], row["difference"] > 0, row["verdict"]) for row in rows[2:]] == [

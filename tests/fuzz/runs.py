@@ -59,7 +59,7 @@ max-length-offset = 3
 sequence = {}
 SYSTEM = {}
 """
-ARGUMENTS = ["run", "run.toml", "--format", "json"]
+ARGUMENTS = ["run", "run.toml", "--format", "jsonl"]
 CHEAP = [sys.executable, "-IS", str(Path(cheap.__file__))]
 Rows = list[dict[str, Any]]
 Command = tuple[str, ...]  # the command that a run starts in place of `synmt`

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from synmt.inspection.curves import Curves, as_json, by_seed, draw_curves, mean_of, read_curves
+from synmt.inspection.curves import Curves, as_jsonl, by_seed, draw_curves, mean_of, read_curves
 from synmt.inspection.matrix import picture
 from synmt.streams import BadInput
 from synmt.training.log import Log
@@ -34,7 +34,7 @@ def test_a_log_gives_the_points_of_each_column(tmp_path: Path) -> None:
 def test_json_lines_have_one_object_per_update(tmp_path: Path) -> None:
     runs = [read_curves(write_log(tmp_path / "run"))]
     name = str(tmp_path / "run")
-    assert [json.loads(line) for line in as_json(runs)] == [
+    assert [json.loads(line) for line in as_jsonl(runs)] == [
         {"run": name, "update": 100, "loss": 5.5},
         {"run": name, "update": 136, "valid_loss": 4.5, "valid_bleu": 1.25},
         {"run": name, "update": 200, "loss": 4.25},

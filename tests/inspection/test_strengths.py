@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from synmt.inspection.strengths import Strengths, as_json, as_text, as_tsv, open_strengths, strengths_matrices
+from synmt.inspection.strengths import Strengths, as_jsonl, as_text, as_tsv, open_strengths, strengths_matrices
 from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput
 from synmt.trees.linearization import RELATIONS
@@ -30,7 +30,7 @@ def test_the_tables_contain_the_parameters(shared: ModelFolder, per_layer: Model
     for folder in (shared, per_layer):
         parameters = load_file(folder.parameters)[NAME]
         strengths = open_strengths(folder)
-        (fields,) = map(json.loads, as_json([strengths]))
+        (fields,) = map(json.loads, as_jsonl([strengths]))
         np.testing.assert_array_equal(np.array(fields["strengths"], np.float32), parameters)
         assert fields["masks"] == list(RELATIONS)
         assert fields["min"] == parameters.min() and fields["max"] == parameters.max()

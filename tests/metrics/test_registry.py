@@ -50,7 +50,7 @@ def test_a_metric_of_another_package(tmp_path: Path) -> None:
 
     assert "f1, cPcA, wPcA, cPwA, wPwA, wrong." in " ".join(run("synmt score --help").split())
     score = "synmt score base good -r ref --metric wrong"
-    assert [json.loads(line)["score"] for line in run(f"{score} --format json").splitlines()] == [100, 25]
+    assert [json.loads(line)["score"] for line in run(f"{score} --format jsonl").splitlines()] == [100, 25]
     assert run(f"{score} --case lower").endswith("WRONG|by:another\n")
     refused = shell(f"{score} --chrf-beta 3", tmp_path, PYTHONPATH=path)
     assert is_wrong_usage(refused, "wrong does not use --chrf-beta; it belongs to chrf, chrf+, chrf++")

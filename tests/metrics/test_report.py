@@ -1,3 +1,4 @@
+import csv
 import json
 import re
 from dataclasses import replace
@@ -6,7 +7,7 @@ from itertools import islice
 import pytest
 
 from synmt.metrics.metric import Score
-from synmt.metrics.report import latex, report
+from synmt.metrics.report import json_array, latex, printable, report
 
 BLEU = Score("BLEU", 27.304, "nrefs:1|tok:13a", "(BP = 1.000)")
 CHRF = Score("chrF2", 55.5, "nrefs:1|nc:6")
@@ -36,7 +37,7 @@ def test_tsv_and_json_have_one_row_per_number() -> None:
         "base.de\tBLEU\t27.3040\tnrefs:1|tok:13a",
         "base.de\tchrF2\t55.5000\tnrefs:1|nc:6",
     ]
-    assert [json.loads(line) for line in report(scores, "json")] == [
+    assert [json.loads(line) for line in report(scores, "jsonl")] == [
         {"system": "base.de", "metric": "BLEU", "score": 27.304, "signature": "nrefs:1|tok:13a"},
         {"system": "base.de", "metric": "chrF2", "score": 55.5, "signature": "nrefs:1|nc:6"},
     ]
@@ -55,7 +56,7 @@ def test_intervals_are_next_to_their_scores() -> None:
     score = replace(BLEU, interval=(26.1234, 28.5))
     assert list(report([("base.de", [score])], "text")) == ["BLEU|nrefs:1|tok:13a = 27.30 [26.12, 28.50] (BP = 1.000)"]
     assert next(report([("base.de", [score])], "tsv")) == "system\tmetric\tscore\tlow\thigh\tsignature"
-    (line,) = report([("base.de", [score])], "json")
+    (line,) = report([("base.de", [score])], "jsonl")
     assert json.loads(line)["low"] == 26.1234
 
 
@@ -98,7 +99,7 @@ NASTY = [
 ]
 
 
-@pytest.mark.parametrize("form", ["text", "tsv", "latex", "json"])
+@pytest.mark.parametrize("form", ["text", "tsv", "csv", "latex", "json", "jsonl"])
 def test_names_stay_in_their_cells(form: str) -> None:
     end = r" & 27.30 & 55.50 \\"
     plain = list(report([("x", [BLEU, CHRF]), ("y", [BLEU, CHRF])], form))
@@ -113,3 +114,19 @@ def test_names_stay_in_their_cells(form: str) -> None:
             cell = lines[5].removesuffix(end)
             assert lines[5].endswith(end) and not cell.startswith(("[", "*"))
             assert not re.search(r"(?<!\\)[&%#_]|\\\\", cell)
+
+
+def test_json_is_one_document_and_jsonl_one_per_line() -> None:
+    for scores in ([("base", [BLEU, CHRF]), ('"x"', [BLEU, CHRF])], [("base", [BLEU])]):
+        rows = [json.loads(line) for line in report(scores, "jsonl")]
+        assert json.loads("\n".join(report(scores, "json"))) == rows and len(rows) == sum(len(row) for _, row in scores)
+    assert list(json_array([])) == ["[]"]
+
+
+@pytest.mark.parametrize("name", [*NASTY, '"', 'a"b', '""', "a,b", '"a", b', "a\tb"])
+def test_csv_is_quoted_and_tsv_is_not(name: str) -> None:
+    """A reader that knows quotes gets all rows of CSV; for TSV it must be told that there are none."""
+    scores = [(name, [BLEU]), ("y", [BLEU])]
+    quoted = list(csv.reader(report(scores, "csv")))
+    plain = list(csv.reader(report(scores, "tsv"), delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert quoted == plain and [row[0] for row in plain] == ["system", printable(name), "y"]

@@ -55,7 +55,7 @@ def test_each_sentence_is_scored_as_a_corpus() -> None:
     lines = list(report_sentences(iter(sentences), "text"))
     assert [len(line.split("\t")) for line in lines] == [4] * len(REFERENCE)
     assert next(report_sentences(iter(sentences), "tsv")) == "sentence\tsystem\tmetric\tscore"
-    assert len(list(report_sentences(iter(sentences), "json"))) == 4 * len(REFERENCE)
+    assert len(list(report_sentences(iter(sentences), "jsonl"))) == 4 * len(REFERENCE)
 
 
 def test_tables_by_length() -> None:
@@ -74,7 +74,7 @@ def test_tables_by_length() -> None:
     assert [row.split("\t")[:4] for row in rows] == [
         [name, "BLEU", length, "2"] for length in ("0-3", "all") for name in "ab"
     ]
-    assert json.loads(list(report_lengths(buckets, "json"))[1])["score"] == pytest.approx(100)
+    assert json.loads(list(report_lengths(buckets, "jsonl"))[1])["score"] == pytest.approx(100)
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, unique=True).map(sorted), st.integers(0, 60))

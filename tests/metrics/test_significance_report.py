@@ -66,7 +66,7 @@ def test_tsv_and_json_have_one_row_per_number() -> None:
     how = "bootstrap-wins\t10000\t3000\t1\tnrefs:1|tok:13a"
     assert first == f"base.de\tBLEU\t27.3040\t\t\t\t\t{how}"
     assert third == f"m\tBLEU\t27.3040\tbase.de\t0.5000\t0.0000\tbetter\t{how}"
-    rows = [json.loads(line) for line in report_findings(FINDINGS, 0.05, "json")]
+    rows = [json.loads(line) for line in report_findings(FINDINGS, 0.05, "jsonl")]
     assert [row["verdict"] for row in rows] == ["", "", "better", "worse", "", ""]
     assert (rows[0]["p"], rows[3]["p"]) == (None, 0.049)
 
@@ -76,5 +76,5 @@ def test_sign_tests() -> None:
     table = list(report_signs(tests, "text"))
     assert table[0].split() == ["system", "wins", "ties", "losses", "p", "one-sided", "p", "two-sided"]
     assert table[1].split() == ["mask.de", "18", "1", "2", "0.000201", "0.000402"]
-    assert json.loads(next(report_signs(tests, "json")))["losses"] == 2
+    assert json.loads(next(report_signs(tests, "jsonl")))["losses"] == 2
     assert next(report_signs(tests, "tsv")).startswith("system\twins\tties")

@@ -206,7 +206,7 @@ def test_formats_of_the_table(done: Done) -> None:
     assert base.split()[0] == "base" and base.split()[-2:] == ["1.5", "100"] and "±" in base
     assert "+" in new
     assert notes[0] == "mean ± standard deviation over 2 seeds; Δ: difference of the means from base"
-    rows = list(map(json.loads, done.report("json")))
+    rows = list(map(json.loads, done.report("jsonl")))
     assert [(row["system"], row["metric"]) for row in rows] == [
         ("base", "BLEU"), ("base", "chrF2"), ("new", "BLEU"), ("new", "chrF2"),
     ]  # fmt: skip

@@ -61,7 +61,7 @@ def made(path: Path) -> dict[str, Any]:
 
 
 def table(run: Run) -> list[dict[str, Any]]:
-    return [{**json.loads(line), "cpu_minutes": 0, "megabytes": 0} for line in run.table("json")]
+    return [{**json.loads(line), "cpu_minutes": 0, "megabytes": 0} for line in run.table("jsonl")]
 
 
 def states(folder: Path) -> list[str]:
