@@ -5,6 +5,13 @@ ruler.font = "12px system-ui, sans-serif";
 const widthOf = (text) => ruler.measureText(text).width;
 const LINE = 18, GAP = 14;
 
+// Whether most words with letters are written from right to left: Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam …
+const FROM_THE_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+function isFromTheRight(words) {
+  const letters = words.filter((word) => /\p{L}/u.test(word));
+  return 2 * letters.filter((word) => FROM_THE_RIGHT.test(word)).length > letters.length;
+}
+
 function add(parent, name, attributes, text) {
   const node = document.createElementNS(parent.namespaceURI, name);
   for (const key in attributes) node.setAttribute(key, attributes[key]);
@@ -39,6 +46,7 @@ function drawTree(svg, { nodes, parents }, write) {
     const below = children[node];
     if (below.length) x[node] = (x[below[0]] + x[below[below.length - 1]]) / 2;
   }
+  if (isFromTheRight(nodes.filter((_, node) => !children[node].length))) x.forEach((place, node) => { x[node] = right - place; });
   const y = (node) => 20 + depth[node] * 36;
   parents.forEach((parent, node) => {
     if (parent >= 0) add(svg, "line", { x1: x[parent], y1: y(parent) + 6, x2: x[node], y2: y(node) - 14, class: "edge" });
@@ -56,6 +64,7 @@ function drawDependencies(svg, { words, heads, deprels }, write, classOf = () =>
     x[number] = right + width / 2;
     right += width + GAP;
   });
+  if (isFromTheRight(words)) x.forEach((place, word) => { x[word] = right - place; });
   const arcs = heads.map((head, word) => [Math.min(word, head - 1), Math.max(word, head - 1), word, head]);
   const level = heads.map(() => 0);
   arcs.map((arc, number) => number).filter((number) => arcs[number][3] > 0)
@@ -68,7 +77,7 @@ function drawDependencies(svg, { words, heads, deprels }, write, classOf = () =>
     });
   const ground = 40 + 22 * Math.max(0, ...level);
   arcs.forEach(([, , word, head], number) => {
-    const top = ground - 18 - 22 * level[number], side = word < head - 1 ? 4 : -4;
+    const top = ground - 18 - 22 * level[number], side = x[word] < x[head - 1] ? 4 : -4;
     const name = deprels[number] || "", kind = classOf(word);
     if (head < 0) return;
     if (!head) {

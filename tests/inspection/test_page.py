@@ -191,3 +191,50 @@ def test_a_browser_draws_the_page(masked: ReadSentence, tmp_path: Path) -> None:
     assert sum("data-query" in attributes for _, attributes in tags.tags) == 15 + 15 + 5
     assert sum(attributes.get("class") == "link" for _, attributes in tags.tags) == 1
     assert sum(tag == "option" for tag, _ in tags.tags) == 2 + 2 + 2
+
+
+FROM_THE_RIGHT = {
+    "ar": "هو أبي .", "fa": "او پدرم است .", "ur": "وہ میرا باپ ہے", "he": "הוא אבי .", "yi": "ער איז מײַן טאַטע",
+    "ckb": "ئەو باوکمە", "syr": "ܗܘ ܐܒܝ", "dv": "އޭނާ އަހަރެންގެ", "nqo": "ߊ߬ ߦߋ߫ ߒ ߝߊ߫ ߟߋ߬", "ff": "𞤫 𞤱𞤮𞤲𞤭",
+    "quoting": "BBC قال إن أبي", "digits": "2026 عام 28",
+}  # fmt: skip
+FROM_THE_LEFT = {
+    "en": "He is my father .", "ru": "Он мой отец", "el": "είναι", "hi": "वह मेरे पिता हैं", "th": "เขา เป็น",
+    "zh": "他 是", "ja": "彼 は",
+    "ka": "ის მამაჩემია", "am": "እሱ አባቴ", "quoting": "the word أب means father", "none": "28 . – !", "empty": "",
+}  # fmt: skip
+
+
+def test_a_browser_knows_the_direction_of_every_script(tmp_path: Path) -> None:
+    (alignment,) = read_alignments([PAIR])
+    text = alignment_page(*alignment_matrices([alignment], ["a"]), "x")
+    sides = [[*(each.split() for each in group.values())] for group in (FROM_THE_RIGHT, FROM_THE_LEFT)]
+    act = f"document.body.dataset.seen = {json.dumps(sides)}.map((side) => side.map(isFromTheRight)).flat();"
+    seen = ",".join(["true"] * len(FROM_THE_RIGHT) + ["false"] * len(FROM_THE_LEFT))
+    assert f'data-seen="{seen}"' in drawn(text, act, tmp_path)
+
+
+@pytest.mark.parametrize("right", ["source", "target"])
+def test_a_browser_draws_alignments_from_right_to_left(right: str, tmp_path: Path) -> None:
+    """Words of Hebrew stand from right to left, in links and over columns, with their own links, cells and frames."""
+    sides = {"source": ["He", "is", "old"], "target": ["He", "is", "old"], right: ["הוא", "זקן", "."]}
+    line = Line(json.dumps({**sides, "links": [[0, 0, 0.9], [2, 1, 0.5]]}), "a", 1)
+    text = alignment_page(*alignment_matrices(read_alignments([line]), ["a"]), "x")
+    act = """
+        const left = (node) => node.getBoundingClientRect().left;
+        const all = (query) => [...document.querySelectorAll(query)];
+        const falls = (places) => places.every((place, n) => !n || place < places[n - 1]);
+        const rises = (places) => places.every((place, n) => !n || place > places[n - 1]);
+        const words = all("#links text"), [source, target] = [words.slice(0, 3), words.slice(3)];
+        const middle = (node) => { const box = node.getBoundingClientRect(); return (box.left + box.right) / 2; };
+        const [line] = all("#links line"), near = (a, b) => Math.abs(a - b) < 2;
+        const origin = left(document.querySelector("#links svg"));
+        const cells = all("#heads g[data-query='0'] rect"), marks = all("#heads .mark");
+        const way = (places) => rises(places) ? 1 : falls(places) ? -1 : 0;
+        const ways = [source, target, cells].map((each) => way(each.map(left)));
+        document.body.dataset.seen = [ways, near(+line.getAttribute("x1") + origin, middle(source[0])),
+          near(+line.getAttribute("x2") + origin, middle(target[0])), near(left(marks[0]), left(cells[0])),
+          near(left(marks[1]), left(cells[2]))].flat();
+    """
+    ways = "-1,1,-1" if right == "source" else "1,-1,1"
+    assert f'data-seen="{ways},true,true,true,true"' in drawn(text, act, tmp_path)
