@@ -18,7 +18,7 @@ import numpy.typing as npt
 import orjson
 
 from synmt.inspection import PictureConfig, PictureForm
-from synmt.metrics.report import json_array
+from synmt.metrics.report import json_array, printable
 from synmt.streams import BadInput, note, readable
 
 if TYPE_CHECKING:
@@ -87,9 +87,10 @@ def as_tsv(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
     rows, columns = legend.rows, legend.columns
     yield f"matrix\t{rows}\t{columns}\t{rows}_token\t{columns}_token\tvalue"
     for matrix in matrices:
+        title, *names = (printable(name.strip(" ")) for name in (matrix.title, *matrix.rows, *matrix.columns))
+        row_names, column_names = names[: len(matrix.rows)], names[len(matrix.rows) :]
         for (row, column), value in np.ndenumerate(matrix.values):
-            labels = f"{matrix.rows[row].strip()}\t{matrix.columns[column].strip()}"
-            yield f"{matrix.title}\t{row}\t{column}\t{labels}\t{value:.6g}"
+            yield f"{title}\t{row}\t{column}\t{row_names[row]}\t{column_names[column]}\t{value:.6g}"
 
 
 def as_jsonl(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
@@ -97,8 +98,8 @@ def as_jsonl(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
     for matrix in matrices:
         fields = {
             "matrix": matrix.title,
-            legend.rows: [token.strip() for token in matrix.rows],
-            legend.columns: [token.strip() for token in matrix.columns],
+            legend.rows: [token.strip(" ") for token in matrix.rows],
+            legend.columns: [token.strip(" ") for token in matrix.columns],
             "values": matrix.values.tolist(),
         }
         yield orjson.dumps(fields).decode()

@@ -15,7 +15,7 @@ import torch
 
 from synmt.ideas.source.mask.attention import Masks
 from synmt.inspection.matrix import Legend, Matrix, decimals
-from synmt.metrics.report import json_array
+from synmt.metrics.report import json_array, printable
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
@@ -108,7 +108,7 @@ def as_tsv(models: Sequence[Strengths]) -> Iterator[str]:
         for layer, values in model.layers():
             for head, row in enumerate(values, 1):
                 for name, value in zip(model.masks, row, strict=True):
-                    yield f"{model.name}\t{layer}\t{head}\t{name}\t{value:.6g}"
+                    yield f"{printable(model.name)}\t{layer}\t{head}\t{name}\t{value:.6g}"
 
 
 def as_jsonl(models: Sequence[Strengths]) -> Iterator[str]:

@@ -43,8 +43,8 @@ PARTS: dict[str, Callable[[int, torch.device, Path | None], Iterable[Row]]] = {
     "--data", type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="For align: a folder as in bin/replicate-alignment.toml; without it, only the demo's corpus.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
-def bench(parts: tuple[str, ...], rounds: int, device: str, data: Path | None, as_json: bool) -> None:
+@click.option("--jsonl", "as_jsonl", is_flag=True, help="JSON lines instead of a table.")
+def bench(parts: tuple[str, ...], rounds: int, device: str, data: Path | None, as_jsonl: bool) -> None:
     """Print all PARTs of the table, or only the named ones.
 
     Rates are medians, in units per second of processor time, or on a GPU per second of wall-clock time. Each ratio
@@ -52,7 +52,7 @@ def bench(parts: tuple[str, ...], rounds: int, device: str, data: Path | None, a
     """
     torch.set_num_threads(1)
     for row in rows(parts or tuple(PARTS), rounds, local_device(device), data):
-        print(orjson.dumps(asdict(row)).decode() if as_json else line(row), flush=True)
+        print(orjson.dumps(asdict(row)).decode() if as_jsonl else line(row), flush=True)
 
 
 def rows(parts: Iterable[str], rounds: int, device: torch.device, data: Path | None) -> Iterator[Row]:

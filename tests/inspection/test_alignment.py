@@ -1,9 +1,11 @@
+import csv
 import json
 
 import numpy as np
 import pytest
 
 from synmt.inspection.alignment import alignment_matrices, read_alignments
+from synmt.inspection.matrix import as_tsv
 from synmt.streams import BadInput, Line
 
 WORDS = {"source": ["das", "Haus", "."], "target": ["the", "house"]}
@@ -67,3 +69,19 @@ def test_scores_outside_0_to_1_are_refused(score: float | None) -> None:
     for fields in ({"scores": [[1, 0], [0, 0], [0, score]]}, {"links": [[0, 0, 0.5], [2, 1, score]]}):
         with pytest.raises(BadInput, match=r"a\.jsonl:7: "):
             read_alignments([line({**WORDS, **fields})])
+
+
+def test_words_stay_in_their_cells() -> None:
+    """A reader of TSV without quotes gets one row per pair of words."""
+    words = ['"', 'a"b', "c\td", "e\nf", "\u2028", "g"]
+    (found,) = read_alignments([line({"source": words, "target": words[::-1], "links": [[0, 0, 1]]})])
+    lines = as_tsv(*alignment_matrices([found], ['a"\tb']))
+    header, *rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    assert len(rows) == len(words) ** 2 and {len(row) for row in rows} == {len(header)} == {6}
+    assert [row[4] for row in rows[: len(words)]] == ['"', 'a"b', "c\\td", "e\\nf", "\\u2028", "g"]
+
+
+@pytest.mark.parametrize("scores", [[["0.5"]], [["1_0"]], [[True]], [["nan"]], [[None]], 1, "0.5"])
+def test_scores_are_numbers(scores: object) -> None:
+    with pytest.raises(BadInput, match=r"a\.jsonl:7: "):
+        read_alignments([line({"source": ["a"], "target": ["b"], "links": [], "scores": scores})])
