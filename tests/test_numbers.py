@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synmt.runs.table import read_set
+from synmt.streams import BadInput
 from synmt.streams.numbers import number, whole_number
 from tests.cli.commands import is_one_line_of_error, synmt
 
@@ -64,3 +66,10 @@ def test_a_table_of_scores_without_names_is_refused(header: str) -> None:
     assert is_one_line_of_error(done, "stdin:1: only numbers, ", "where the names of the systems should be")
     named = synmt("significance", "--segments", "--resamples", "20", text="1\tbase\n1\t2\n3\t4\n")
     assert named.returncode == 0
+
+
+@pytest.mark.parametrize("text", ["１", "١", "1_0", "²", "+1", "1.0", "inf", "nan"])
+def test_files_of_a_run_refuse_them(text: str, tmp_path: Path) -> None:
+    (tmp_path / "set").write_text(f"1\n{text}\n")
+    with pytest.raises(BadInput, match=r"set:2: .* is not the number of a line of the test"):
+        read_set(tmp_path / "set", 20)

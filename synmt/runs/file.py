@@ -391,7 +391,7 @@ def _sizes(given: list[Any] | dict[str, Any], kind: str) -> dict[int | None, Opt
         return {size: {} for size in _numbers("sizes", given, 1)}
     if any(given.values()) and kind != "systems":
         raise ValueError(f"sizes: options have no effect on {kind}")
-    sizes = _numbers("sizes", [int(key) if key.isdecimal() else key for key in given], 1)
+    sizes = _numbers("sizes", [int(key) if key.isascii() and key.isdecimal() else key for key in given], 1)
     return dict(zip(sizes, map(_options, given.values()), strict=True))
 
 

@@ -192,7 +192,7 @@ def read_set(path: Path, sentences: int) -> tuple[list[int], list[list[str]]]:
     numbers, words = dict[int, None](), list[list[str]]()
     for line in read_lines([str(path)]):
         number, *own = line.text.split("\t")
-        if not number.isdecimal() or not 1 <= int(number) <= sentences:
+        if not (number.isascii() and number.isdecimal()) or not 1 <= int(number) <= sentences:
             raise line.error(f"{number!r} is not the number of a line of the test, from 1 to {sentences}")
         if int(number) - 1 in numbers:
             raise line.error(f"sentence {number} is a duplicate")
