@@ -190,7 +190,7 @@ def sentence_statistics(given: Input) -> list[list[Statistics]]:
     windows = [statistics for _, statistics in stream_statistics(given.metrics, rows)]
     if sum(sizes) > len(sizes):
         if len(sizes) == 1:
-            raise ValueError("the files have no sentence break in common, so there are no sentences to resample")
+            raise ValueError("the files have no sentence break in common, so sentences cannot be resampled")
         note(f"sentences end at different places, so {len(sizes)} segments that end in all files are resampled")
     return [[np.concatenate(parts) for parts in zip(*rows, strict=True)] for rows in zip(*windows, strict=True)]
 

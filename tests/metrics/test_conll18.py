@@ -138,7 +138,7 @@ class Writer:
         ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text("ab", min_size=1, max_size=40), st.randoms(use_true_random=False), st.integers(1, 2))
 def test_segments_add_up_to_the_evaluators_counts(text: str, chance: random.Random, systems: int) -> None:
     gold, *found = (Writer(chance).file(text) for _ in range(1 + systems))
