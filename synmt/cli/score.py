@@ -104,7 +104,7 @@ def command(
     \b
     bleu chrf chrf+ chrf++ ter ribes  detokenized translations, as sacreBLEU does
     evalb                             parse records or brackets (F1, COLLINS.prm)
-    upos uas las                      CoNLL-U (rules of CoNLL 2018) or parse records
+    upos uas las                      CoNLL-U (CoNLL 2018) or parse records
     clas mlas blex words tokens …     CoNLL-U
     aer precision recall f1           links: 0-0 1-2, or 1p3 for a possible link
 
