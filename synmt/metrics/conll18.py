@@ -118,7 +118,7 @@ class _Side:
     """A file: the sentences since the last cut, their text, and the next sentence."""
 
     def __init__(self, blocks: Iterable[Block]) -> None:
-        self._rest = (load([block]) for block in blocks if _rows(block))
+        self._rest = (load([block]) for block in blocks if _has_words(block))
         self.ahead = next(self._rest, None)
         self.taken: list[Sentences] = []
         self.text = ""
@@ -143,13 +143,18 @@ class _Side:
         return each.blocks[0].error(DependencyError("", row))
 
 
-def is_complete(block: Block) -> bool:
-    """Return whether each word of a sentence has a head, which the evaluator needs."""
-    return not any(row[0].isdigit() and row[6] == UNKNOWN for row in _rows(block) if len(row) > 6)
+def place_without_head(blocks: Iterable[Block]) -> str:
+    """Return the place of the first word without a head, which the evaluator needs; "" if each word has one."""
+    for block in blocks:
+        for number, line in enumerate(block.text.split("\n"), 1):
+            columns = line.split("\t")
+            if len(columns) > 6 and columns[0].isdigit() and columns[6] == UNKNOWN:
+                return block.error(DependencyError("", number)).place
+    return ""
 
 
-def _rows(block: Block) -> list[list[str]]:
-    return [line.split("\t") for line in block.text.split("\n") if not line.startswith("#")]
+def _has_words(block: Block) -> bool:
+    return any(not line.startswith("#") for line in block.text.split("\n"))
 
 
 def load(blocks: Sequence[Block]) -> Sentences:

@@ -185,13 +185,13 @@ def _rows_of_parses(files: Files, buckets: LengthBuckets | None) -> tuple[Iterat
     count = systems + len(files.references)
     parses, sides = [as_parses(each) for each in lines[:count]], lines[count:]
     if all(kind == "conllu" for kind, _ in parses):
-        from synmt.metrics.conll18 import RULES, is_complete
+        from synmt.metrics.conll18 import RULES, place_without_head
 
         parses = [(kind, list(each)) for kind, each in parses]
-        partial = next((block for _, each in parses for block in each if not is_complete(block)), None)
-        if partial is None:
+        partial = next(filter(None, (place_without_head(each) for _, each in parses)), "")
+        if not partial:
             return _evaluated([each for _, each in parses], files, sides, buckets), [RULES] * systems
-        note(f"{partial.error('').place}: a word has no head, so {TOKEN_RULES} apply instead of rules:CoNLL18")
+        note(f"{partial}: a word has no head, so {TOKEN_RULES} apply instead of rules:CoNLL18")
     readers: list[Reader] = [reader(kind, partial=number < systems) for number, (kind, _) in enumerate(parses)]
     rows = side_by_side(files.paths(), [*(iter(each) for _, each in parses), *sides], "sentence")
     return (_row(row, readers, files, buckets) for row in rows), [TOKEN_RULES] * systems

@@ -312,7 +312,7 @@ def test_faults_have_their_place(system: str, cause: str) -> None:
 def test_other_comparisons_have_another_name(tmp_path: Path) -> None:
     record = '{"tokens": ["a", "b"], "upos": ["X", "X"], "heads": [0, 1], "deprels": ["root", "dep"]}\n'
     partial = WHOLE.replace("1\tdep", "_\t_")
-    for system, gold, told in ((record, WHOLE, ""), (WHOLE, record, ""), (partial, WHOLE, "stdin:1: a word has no")):
+    for system, gold, told in ((record, WHOLE, ""), (WHOLE, record, ""), (partial, WHOLE, "stdin:2: a word has no")):
         (tmp_path / "gold").write_text(gold)
         done = command("score", "-m", "uas", "-r", tmp_path / "gold", text=system)
         assert "|rules:tokens = " in done.stdout and "CoNLL18" not in done.stdout
