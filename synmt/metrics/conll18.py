@@ -20,9 +20,9 @@ from typing import Any
 
 from udtools import __version__, udeval
 
-from synmt.streams import BadInput
+from synmt.streams import BadInput, Line
 from synmt.trees.dependency import UNKNOWN
-from synmt.trees.formats import Block, DependencyError, read_conllu
+from synmt.trees.formats import DependencyError, read_conllu
 
 RULES = f"rules:CoNLL18|udtools:{__version__}"
 SHOWN = 20  # characters of two texts that differ
@@ -32,9 +32,9 @@ _PLACE = re.compile(r"( in the sentence that ends)? at (line )?(\d+)")
 
 @dataclass(frozen=True)
 class Sentences:
-    """Consecutive sentences of a file. loaded: the evaluator's representation of them."""
+    """Consecutive sentences of a file: their blocks, and the evaluator's representation of them."""
 
-    blocks: Sequence[Block]
+    blocks: Sequence[Line]
     loaded: Any
 
     @cached_property
@@ -117,7 +117,7 @@ class _Remembering:
 class _Side:
     """A file: the sentences since the last cut, their text, and the next sentence."""
 
-    def __init__(self, blocks: Iterable[Block]) -> None:
+    def __init__(self, blocks: Iterable[Line]) -> None:
         self._rest = (load([block]) for block in blocks if _has_words(block))
         self.ahead = next(self._rest, None)
         self.taken: list[Sentences] = []
@@ -143,7 +143,7 @@ class _Side:
         return each.blocks[0].error(DependencyError("", row))
 
 
-def place_without_head(blocks: Iterable[Block]) -> str:
+def place_without_head(blocks: Iterable[Line]) -> str:
     """Return the place of the first word without a head, which the evaluator needs; "" if each word has one."""
     for block in blocks:
         for number, line in enumerate(block.text.split("\n"), 1):
@@ -153,11 +153,11 @@ def place_without_head(blocks: Iterable[Block]) -> str:
     return ""
 
 
-def _has_words(block: Block) -> bool:
+def _has_words(block: Line) -> bool:
     return any(not line.startswith("#") for line in block.text.split("\n"))
 
 
-def load(blocks: Sequence[Block]) -> Sentences:
+def load(blocks: Sequence[Line]) -> Sentences:
     """Load sentences. Raises BadInput for CoNLL-U that the evaluator cannot read."""
     text = "".join(f"{block.text}\n\n" for block in blocks)
     try:
@@ -172,7 +172,7 @@ def load(blocks: Sequence[Block]) -> Sentences:
             ) from None
 
 
-def segments(files: Sequence[Iterable[Block]]) -> Iterator[list[Sentences]]:
+def segments(files: Sequence[Iterable[Line]]) -> Iterator[list[Sentences]]:
     """Yield the sentences of all files between one place where all end a sentence and the next.
 
     files: the hypotheses, then the reference. Raises BadInput, also for files of different texts.

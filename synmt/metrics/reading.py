@@ -216,7 +216,8 @@ def _evaluated(
         yield from rows
         return
     names = files.paths()
-    for row, line in side_by_side([names[0], names[-1]], [one_by_one(rows), sides[0]], "sentence"):
+    streams: list[Iterator[Any]] = [one_by_one(rows), sides[0]]
+    for row, line in side_by_side([names[0], names[-1]], streams, "sentence"):
         yield row._replace(bucket=buckets.bucket(len(_read(line, read_words))))
 
 

@@ -30,7 +30,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from synmt.metrics.metric import Metric, Score, Statistics, stream_statistics
+from synmt.metrics.metric import Metric, Row, Score, Statistics, stream_statistics
 from synmt.metrics.reading import Input
 from synmt.streams import note, shown
 
@@ -186,8 +186,13 @@ def sentence_statistics(given: Input) -> list[list[Statistics]]:
     ValueError for a single segment.
     """
     sizes: list[int] = []
-    rows = (sizes.append(row.sentences) or row for row in given.rows)
-    windows = [statistics for _, statistics in stream_statistics(given.metrics, rows)]
+
+    def rows() -> Iterator[Row[Any]]:
+        for row in given.rows:
+            sizes.append(row.sentences)
+            yield row
+
+    windows = [statistics for _, statistics in stream_statistics(given.metrics, rows())]
     if sum(sizes) > len(sizes):
         if len(sizes) == 1:
             raise ValueError("the files have no sentence break in common, so sentences cannot be resampled")

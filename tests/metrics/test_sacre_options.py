@@ -142,7 +142,7 @@ def test_sentencepiece_tokenizers(name: str, tmp_path: Path, monkeypatch: pytest
             sentence_iterator=iter(REFERENCES * 5), model_writer=file, vocab_size=70, hard_vocab_limit=False,
             minloglevel=2,
         )  # fmt: skip
-    found = corpus_score(bleu(MetricConfig(name)), HYPOTHESES, [REFERENCES])
+    found = corpus_score(bleu(MetricConfig(name)), HYPOTHESES, [REFERENCES])  # type: ignore[arg-type]
     metric = sacrebleu.metrics.BLEU(tokenize=name)
     assert found.score == metric.corpus_score(HYPOTHESES, [REFERENCES]).score > 0
     assert found.signature == str(metric.get_signature())
