@@ -46,8 +46,8 @@ def command(
 ) -> None:
     """Test whether systems differ significantly from a baseline.
 
-    Systems and references are files as for `synmt score`; the first system is the baseline. All systems and metrics use
-    the same resamples. The tests compute p as follows:
+    Files are as for `synmt score`; the first system is the baseline. All systems and metrics share resamples. p is,
+    for each test:
 
     bootstrap-wins: the share of resamples, drawn with replacement, in which the better system does not win (paired
     bootstrap, Koehn 2004).
@@ -62,8 +62,8 @@ def command(
     at least the observed one (approximate randomization, two-sided). sacreBLEU's --paired-ar does not count equal
     differences.
 
-    sign: the probability of at least as many wins over test sets, without ties. Reads tables of scores from `synmt
-    score --format tsv`, one after another, instead of hypotheses.
+    sign: the probability of at least as many wins over test sets, without ties. Reads tables from `synmt score
+    --format tsv` instead of hypotheses.
 
     With --segments, the input is a table of sentence scores: the names of the systems, then one row per sentence.
     """

@@ -388,18 +388,26 @@ OF_KINDS: dict[str, tuple[list[str], list[str]]] = {
 OTHERS: dict[str, Any] = {
     "tokenize": "char", "case": ("lower", "mixed"), "detokenize": "en", "effective-order": True, "chrf-beta": 3,
     "chrf-average": "script", "ribes-alpha": 0.5, "ribes-beta": 0.9, "link-base": 0, "reference-base": 0,
+    "smooth-method": ("floor", "add-k", "none"), "smooth-value": 0.3, "chrf-char-order": 4, "chrf-whitespace": True,
+    "ter-normalized": True, "ter-no-punct": True, "ter-asian-support": True,
 }  # fmt: skip
+NEEDED: dict[str, dict[str, Any]] = {
+    "smooth-value": {"smooth_method": "floor"},
+    "ter-asian-support": {"ter_normalized": True},
+}
 
 
 @pytest.mark.parametrize("name", METRICS)
 def test_every_option_of_a_metric_changes_its_score_or_signature(name: str) -> None:
     hypotheses, references = OF_KINDS.get(METRICS[name](MetricConfig()).compares, ([], []))
-    plain = score(hypotheses, references, metrics=[name]) if hypotheses else []
     used = set(scope_of_metrics([name]).used)
     assert used <= OTHERS.keys() and bool(used) == bool(hypotheses)
     for option in used:
         values = OTHERS[option] if isinstance(OTHERS[option], tuple) else (OTHERS[option],)
-        found = [score(hypotheses, references, metrics=[name], **{option.replace("-", "_"): each}) for each in values]
+        needed = NEEDED.get(option, {})
+        plain = score(hypotheses, references, metrics=[name], **needed)
+        given = [{**needed, option.replace("-", "_"): each} for each in values]
+        found = [score(hypotheses, references, metrics=[name], **each) for each in given]
         assert any(each != plain for each in found), option
     for option in OTHERS.keys() - used:
         with pytest.raises(WrongUsage, match=f"{re.escape(name)} does not use --{option}; it belongs to "):
