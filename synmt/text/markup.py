@@ -1,58 +1,44 @@
-"""Inline markup: removes HTML or XLIFF tags from a line of text, and inserts them into another one.
+"""Inline markup: removes HTML, XLIFF or TMX tags from a line of text, and inserts them into another one.
 
-An element without text, such as `<br>` or `<x id="1"/>`, is a unit: it stands between two words and contains none.
-Comments, elements such as `<b></b>`, and elements that contain code of another format (`<ph>`) are units too. All other
-elements have a first and a last word.
+An element without text to translate, such as `<br>`, `<x id="1"/>` or `<code>ls</code>`, is a unit: it stands between
+two words and contains none. Comments, elements such as `<b></b>`, and elements that contain code of another format
+(`<ph>`) are units too. All other elements have a first and a last word.
 """
 
-import re
-import sys
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html.entities import html5
-from typing import Literal
+from typing import Literal, NamedTuple
 
-_VOID = "area base br col embed hr img input link meta param source track wbr"
-_CODE = "bpt ept it ph ut"
+import regex
+
+from synmt.text.tags import MOST_ELEMENTS, MarkupError, Token, characters, split_tags
+
 _BLOCKS = """
 address article aside blockquote caption center dd details dialog div dl dt fieldset figcaption figure footer form
 h1 h2 h3 h4 h5 h6 header hgroup legend li main menu nav ol optgroup option p pre section summary table tbody td tfoot th
 thead tr ul
 """
-VOID = frozenset(_VOID.split())  # HTML elements without an end tag
-CODE = frozenset(_CODE.split())  # XLIFF and TMX elements that contain code of another format
 BLOCKS = frozenset(_BLOCKS.split())  # HTML elements whose tags end a word
-MOST_ELEMENTS = 1000  # per line; time grows with the product of elements and words
-_MARKUP = re.compile(
-    r"""
-      (?P<comment> <!--.*?--> | <\?.*?\?> )
-    | (?P<script> <(?P<kind>script|style)\b [^<>]*+ > .*? </(?P=kind)\s*+> )
-    | </ (?P<end>[A-Za-z_][\w.:-]*+) \s*+ >
-    | < (?P<name>[A-Za-z_][\w.:-]*+)
-        (?: \s++ [^\s"'<>/=]++ (?: \s*+ = \s*+ (?: "[^"<]*+" | '[^'<]*+' | [^\s"'=<>`]++ ) )?+ )*+
-        \s*+ (?P<empty>/)?+ >
-    | & (?P<entity> \#[0-9]{1,7} | \#[xX][0-9a-fA-F]{1,6} | [A-Za-z][A-Za-z0-9]*+ ) ;
-    | (?P<wrong> < \S*+ )
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+JOINED = frozenset(["", "wbr", "script", "style"])  # names of units between letters of one word
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_JOINERS = "\u00ad\u200c\u200d\u2060"  # soft hyphen, zero-width non-joiner and joiner, word joiner
+_CLUSTER = regex.compile(r"\X")
+_JOINED_LETTERS = regex.compile(rf"(?<=[\p{{L}}\p{{M}}\p{{N}}])[{_JOINERS}][{_JOINERS}\p{{M}}]*(?=[\p{{L}}\p{{N}}])")
 Span = tuple[int, int]  # [first, end)
-
-
-class MarkupError(ValueError):
-    """Tags that are not well-formed, or an unknown entity."""
 
 
 @dataclass(slots=True)
 class Element:
     """One element of a line.
 
-    opening, closing: the tags as written. For a unit, `opening` is the whole element.
+    opening, closing: the tags or codes as written; closing is empty if the end tag is left out. For a unit, `opening`
+    is the whole element.
     parent: the number of the enclosing element, or -1.
     begin, end: the character span in the text.
     apart: whether white space or an end of the line precedes and follows a unit.
+    name: in lower case; fixed: whether only elements inside this one are translated, and must stay in order.
     """
 
     opening: str
@@ -61,36 +47,58 @@ class Element:
     begin: int
     end: int
     apart: tuple[bool, bool] = (False, False)
+    name: str = ""
+    fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Markup:
-    """A line of text, without tags and entities, and its elements; an element follows its parent."""
+    """A line of text, without tags and entities, and its elements; an element follows its parent.
+
+    pairs: the two units of each pair of codes that overlaps other elements.
+    """
 
     text: str
     elements: Sequence[Element]
+    pairs: Sequence[tuple[int, int]] = ()
+
+
+class Place(NamedTuple):
+    """The words of an element in another text, [first, end), and the number of the element around it, or -1.
+
+    It contains no words if first = end.
+    """
+
+    first: int
+    end: int
+    parent: int
 
 
 def read_markup(line: str) -> Markup:
     """Return the text and the elements of a line. Raises MarkupError.
 
-    An `&` that does not begin an entity is text. If `<br>` or `<p>` divides two letters, the text gets a space there.
-    If white space both precedes and follows a unit, the text keeps only the first.
+    An `&` that does not begin a character reference is text. If `<br>` or `<p>` divides two letters, the text gets a
+    space there. If white space both precedes and follows a unit, the text keeps only the first.
     """
+    tokens, overlapping = split_tags(line)
     reader = _Reader(line)
-    position = 0
-    for found in _MARKUP.finditer(line):
-        reader.add(line[position : found.start()])
-        position = found.end()
-        reader.see(found)
-    reader.add(line[position:])
-    return reader.markup()
+    for token in tokens:
+        if token.kind == "text":
+            reader.add(characters(line[token.begin : token.end], token.begin))
+        elif token.kind == "unit":
+            reader.add_unit(token)
+        elif token.kind == "start":
+            reader.open_element(token)
+        else:
+            reader.close_element(token)
+    return reader.markup(overlapping)
 
 
 class _Reader:
-    """Reads a line from left to right.
+    """Reads the tokens of a line from left to right.
 
-    open: the name, number and start of each open element, and the value of `solid` before it.
+    open: the number of each open element, and the value of `solid` before it.
+    places: of each unit, its span in the line and its number.
     """
 
     def __init__(self, line: str) -> None:
@@ -100,37 +108,21 @@ class _Reader:
         self.solid = 0  # parts of the text that are not white space
         self.last = " "  # last character of the text
         self.elements: list[Element] = []
-        self.open: list[tuple[str, int, int, int]] = []
-        self.code = 0  # number of open elements that contain code
+        self.open: list[tuple[int, int]] = []
+        self.places: list[tuple[int, int, int]] = []
         self.apart = True  # whether white space or the start of the line comes directly before
         self.divides = False  # whether the next letter begins a word
         self.latest: Element | None = None  # the last unit, until something follows it
 
-    def see(self, found: re.Match[str]) -> None:
-        """Read a tag, a comment or an entity."""
-        name = (found["name"] or found["end"] or "").lower()
-        if found["wrong"]:
-            raise MarkupError(f"{found['wrong']!r:.40} does not begin a tag; write &lt; for a < in the text")
-        if found["entity"]:
-            self.add(_characters(found["entity"]))
-        elif found["comment"] or found["script"]:
-            self._add_unit(found[0], divides=False)
-        elif found["end"]:
-            self._close(name, found)
-        elif found["empty"] or name in VOID:
-            self._add_unit(found[0], divides=name != "wbr")
-        else:
-            self._open(name, found)
-
     def add(self, text: str) -> None:
         """Read text."""
-        if not text or self.code:
+        if not text:
             return
         self.apart = text[-1].isspace()
         if self.latest:
             self._follow(text[0].isspace())
             text = text.lstrip() if self.last.isspace() else text
-        if self.divides and text[:1].isalnum() and self.last.isalnum():
+        if self.divides and text[:1].isalnum() and ends_word(self.last):
             text = f" {text}"
         if text:
             self.text.append(text)
@@ -138,51 +130,60 @@ class _Reader:
             self.solid += not text.isspace()
             self.last, self.divides = text[-1], False
 
-    def markup(self) -> Markup:
-        """Return the text and elements so far. Raises MarkupError if an element is still open."""
-        if self.open:
-            raise MarkupError(f"<{self.open[-1][0]}> is not closed")
-        self._follow(True)
-        return Markup("".join(self.text), self.elements)
-
-    def _open(self, name: str, tag: re.Match[str]) -> None:
-        if name in ("script", "style"):
-            raise MarkupError(f"<{name}> is not closed")
-        number = len(self.elements)
-        self._append(tag[0])
-        self.open.append((name, number, tag.start(), self.solid))
-        self.code += name in CODE
-        self.divides = self.divides or name in BLOCKS
-
-    def _close(self, name: str, tag: re.Match[str]) -> None:
-        if not self.open or self.open[-1][0] != name:
-            due = f"</{self.open[-1][0]}> should come first" if self.open else "no element is open"
-            raise MarkupError(f"{tag[0]!r:.40}, but {due}")
-        _, number, start, solid = self.open.pop()
-        element = self.elements[number]
-        self.code -= name in CODE
-        self.divides = self.divides or name in BLOCKS or name in CODE
-        if self.solid > solid:
-            element.closing, element.end, element.apart = tag[0], self.size, (False, False)
-        else:
-            del self.elements[number + 1 :]
-            element.opening = self.line[start : tag.end()]
-            self._end_unit(element)
-
-    def _add_unit(self, tag: str, divides: bool) -> None:
+    def add_unit(self, unit: Token) -> None:
         self._follow(False)
-        self.divides = self.divides or divides
-        self._end_unit(self._append(tag))
+        self.divides = self.divides or not (unit.name in JOINED or unit.mate)
+        self._end_unit(self._append(unit), unit.begin, unit.end)
 
-    def _append(self, tag: str) -> Element:
+    def open_element(self, start: Token) -> None:
+        number = len(self.elements)
+        self._append(start)
+        self.open.append((number, self.solid))
+        self.divides = self.divides or start.name in BLOCKS
+
+    def close_element(self, end: Token) -> None:
+        number, solid = self.open.pop()
+        element = self.elements[number]
+        self.divides = self.divides or end.name in BLOCKS
+        if self.solid > solid:
+            element.closing, element.end = self.line[end.begin : end.end], self.size
+            element.apart = (False, False)
+        else:
+            begin = end.mate.begin if end.mate else end.begin
+            del self.elements[number + 1 :]
+            while self.places and self.places[-1][0] >= begin:
+                self.places.pop()
+            element.opening = self.line[begin : end.end]
+            self._end_unit(element, begin, end.end)
+
+    def markup(self, overlapping: Sequence[Token]) -> Markup:
+        """Return the text and elements. overlapping: the starts of pairs of codes that stay units."""
+        self._follow(True)
+        pairs: list[tuple[int, int]] = []
+        known: set[int] = set()
+        for start in overlapping:
+            halves = [self._unit_at(each.begin) for each in (start, start.mate) if each]
+            if len({*halves} - known) == 2:  # neither is in another unit
+                known.update(halves)
+                pairs.append((halves[0], halves[1]))
+        return Markup("".join(self.text), self.elements, pairs)
+
+    def _unit_at(self, begin: int) -> int:
+        """Return the number of the unit at a place of the line."""
+        return self.places[bisect_right(self.places, begin, key=lambda place: place[0]) - 1][2]
+
+    def _append(self, token: Token) -> Element:
         if len(self.elements) == MOST_ELEMENTS:
-            raise MarkupError(f"more than {MOST_ELEMENTS} elements")
-        parent = self.open[-1][1] if self.open else -1
-        self.elements.append(Element(tag, "", parent, self.size, self.size, (self.apart, False)))
+            raise MarkupError(token.begin, f"more than {MOST_ELEMENTS} elements")
+        parent = self.open[-1][0] if self.open else -1
+        raw = self.line[token.begin : token.end]
+        apart = (self.apart, False)
+        self.elements.append(Element(raw, "", parent, self.size, self.size, apart, token.name, token.fixed))
         return self.elements[-1]
 
-    def _end_unit(self, element: Element) -> None:
+    def _end_unit(self, element: Element, begin: int, end: int) -> None:
         self.latest, self.apart = element, False
+        self.places.append((begin, end, len(self.elements) - 1))
 
     def _follow(self, apart: bool) -> None:
         """Record whether white space follows the latest unit."""
@@ -191,34 +192,21 @@ class _Reader:
         self.latest = None
 
 
-def _characters(entity: str) -> str:
-    """Return the text of an entity, given without `&` and `;`. Raises MarkupError."""
-    if entity.startswith("#"):
-        number = int(entity[2:], 16) if entity[1] in "xX" else int(entity[1:])
-        text = chr(number) if number <= sys.maxunicode else ""
-    else:
-        text = html5.get(f"{entity};", "")
-    if not text or any(unicodedata.category(each) in ("Cc", "Cs", "Cn") for each in text):
-        raise MarkupError(f"&{entity}; is not a text character")
-    return text
-
-
 Kind = Literal["start", "end", "unit"]
 Tag = tuple[Kind, str, tuple[bool, bool]]  # kind, text, and `Element.apart`
 
 
-def write_markup(markup: Markup, text: str, words: Sequence[Span], places: Sequence[Span]) -> str:
+def write_markup(markup: Markup, text: str, words: Sequence[Span], places: Sequence[Place]) -> str:
     """Return another text with these elements inserted.
 
-    words: the character span of each of its m words; places: the word span of each element, [first, end), 0 to m, with
-    first = end if it contains no words. The span of an element lies within the span of its parent and overlaps
-    none of its siblings.
+    words: the character span of each of its m words; places: of each element, its words from 0 to m. They lie within
+    the words of its parent, and no other element with the same parent has any of them.
 
     End tags precede the white space between two words, and start tags follow it. An element without words keeps the
     white space it had on either side, next to a word or another such element.
     """
     gaps: list[list[Tag]] = [[] for _ in range(len(words) + 1)]
-    for place, tag in _tags(markup.elements, places):
+    for place, tag in _tags(markup, places):
         gaps[place].append(tag)
     written: list[str] = []
     end = 0
@@ -229,26 +217,36 @@ def write_markup(markup: Markup, text: str, words: Sequence[Span], places: Seque
     return "".join(written)
 
 
-def _tags(elements: Sequence[Element], places: Sequence[Span]) -> Iterator[tuple[int, Tag]]:
+def _tags(markup: Markup, places: Sequence[Place]) -> Iterator[tuple[int, Tag]]:
     """Yield the tags in text order, each with the number of words before it."""
+    elements = markup.elements
+    kinds: list[Kind] = ["unit"] * len(elements)
+    for one, other in markup.pairs:
+        if places[one].first < places[other].first:
+            kinds[one], kinds[other] = "start", "end"
+
+    def order(number: int) -> tuple[int, int, int]:
+        return places[number].first, places[number].end, ("end", "unit", "start").index(kinds[number])
+
     inside: list[list[int]] = [[] for _ in range(len(elements) + 1)]  # the last list is the top level
-    for number, element in enumerate(elements):
-        inside[element.parent].append(number)
+    for number in range(len(elements)):
+        inside[places[number].parent].append(number)
     units: dict[int, str] = {}  # elements without words, and their content
     for number in reversed(range(len(elements))):
-        if places[number][0] == places[number][1]:
+        if places[number].first == places[number].end:
             within = "".join(units[each] for each in inside[number])
             units[number] = f"{elements[number].opening}{within}{elements[number].closing}"
-    due = sorted(inside[-1], key=places.__getitem__)[::-1]
+    due = sorted(inside[-1], key=order)[::-1]
     while due:
         number = due.pop()
         if number < 0:
-            yield places[~number][1], ("end", elements[~number].closing, (False, False))
+            yield places[~number].end, ("end", elements[~number].closing, (False, False))
         elif number in units:
-            yield places[number][0], ("unit", units[number], elements[number].apart)
+            apart = elements[number].apart if kinds[number] == "unit" else (False, False)
+            yield places[number].first, (kinds[number], units[number], apart)
         else:
-            yield places[number][0], ("start", elements[number].opening, (False, False))
-            due += [~number, *sorted(inside[number], key=places.__getitem__)[::-1]]
+            yield places[number].first, ("start", elements[number].opening, (False, False))
+            due += [~number, *sorted(inside[number], key=order)[::-1]]
 
 
 def _gap(space: str, before: str, after: str, tags: Sequence[Tag]) -> str:
@@ -261,7 +259,7 @@ def _gap(space: str, before: str, after: str, tags: Sequence[Tag]) -> str:
     end = max((place for place, (kind, _, _) in enumerate(tags, 1) if kind == "end"), default=0)
     middle = next((place for place in range(end, begin) if tags[place][2][0]), begin)
     written: list[str] = []
-    touches = before[-1:].isalnum()  # whether a word or a unit comes directly before
+    touches = ends_word(before)  # whether a word or a unit comes directly before
     due: int | None = None  # where to insert white space if a word or a unit follows
     for place, (kind, tag, (apart, follows)) in enumerate([*tags, ("end", "", (False, False))]):
         if place == middle and space:
@@ -280,3 +278,37 @@ def _gap(space: str, before: str, after: str, tags: Sequence[Tag]) -> str:
     if due is not None and after[:1].isalnum():
         written.insert(due, " ")
     return "".join(written)
+
+
+def ends_word(text: str) -> bool:
+    """Return whether text ends with a letter or a digit, which may have marks."""
+    return bool(text) and unicodedata.category(text[-1])[0] in "LMN"
+
+
+def whole_words(words: Sequence[Span], text: str) -> tuple[list[Span], list[int]]:
+    """Return the words that tags can stand between, and which of them each word is in.
+
+    A word begins and ends where a tag can stand; words that share characters become one.
+    """
+    safe = safe_places(text)
+    whole: list[Span] = []
+    numbers: list[int] = []
+    for begin, end in words:
+        begin, end = safe[bisect_right(safe, begin) - 1], safe[bisect_left(safe, end)]
+        if whole and begin < whole[-1][1]:
+            whole[-1] = whole[-1][0], max(end, whole[-1][1])
+        else:
+            whole.append((begin, end))
+        numbers.append(len(whole) - 1)
+    return whole, numbers
+
+
+def safe_places(text: str) -> list[int]:
+    """Return the places of a text where a tag can stand, sorted.
+
+    They are the borders of grapheme clusters (UAX 29), except next to a soft hyphen or joiner between letters.
+    """
+    if text.isascii():
+        return list(range(len(text) + 1))
+    joined = {place for found in _JOINED_LETTERS.finditer(text) for place in range(found.start(), found.end() + 1)}
+    return [0, *(place for found in _CLUSTER.finditer(text) for place in [found.end()] if place not in joined)]

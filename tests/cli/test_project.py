@@ -186,8 +186,18 @@ def test_markup_is_carried_over_links_or_by_an_aligner(letter_aligner: Path) -> 
 
 
 def test_markup_is_stripped() -> None:
-    done = synmt("project", "--markup", "--strip", text=f"{MARKED}\n\nR&amp;D <br>\n")
-    assert (done.stdout, done.stderr) == ("The small house is old.\n\nR&D \n", "")
+    done = synmt(
+        "project", "--markup", "--strip", text=f"{MARKED}\n\nR&amp;D <br>\n<li>Run <code>ls</code> &copy b<li>a\n"
+    )
+    assert (done.stdout, done.stderr) == ("The small house is old.\n\nR&D \nRun © b a\n", "")
+
+
+def test_a_pair_of_codes_and_content_that_is_not_translated_are_carried() -> None:
+    source = '<bpt i="1">[b]</bpt>das Haus<ept i="1">[/b]</ept> H<sub>2</sub>O <code>x  &foo;</code>'
+    text = f"{source}\tH2O ho\u0302use the\t0-2 1-1 2-0\n"
+    done = synmt("project", "--markup", "--tokenizer", "none", text=text)
+    carried = 'H<sub>2</sub>O <code>x  &foo;</code> <bpt i="1">[b]</bpt>ho\u0302use the<ept i="1">[/b]</ept>\n'
+    assert (done.stdout, done.stderr) == (carried, "")
 
 
 EVERY_LINK = " ".join(f"{i}-{j}" for i in range(150) for j in range(150))
@@ -196,7 +206,8 @@ EVERY_LINK = " ".join(f"{i}-{j}" for i in range(150) for j in range(150))
 @pytest.mark.parametrize(
     ("line", "cause"),
     [
-        ("<b>a\tb\t", "<b> is not closed"),
+        ("<b>a\tb\t", "character 1: <b> is not closed"),
+        ("a <b><i>x</b></i>\tb\t", "character 10: '</b>', but </i> should come first"),
         ("a < b\tb\t", "does not begin a tag; write &lt;"),
         ("a\tb", "expected `source TAB target TAB links`, found 2 columns"),
         ("a\tb\t1-0", "link 1-0 for 1 source and 1 target words"),

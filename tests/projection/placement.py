@@ -79,7 +79,7 @@ def place(pair: Pair, links: Mapping[Link, float], phrase: Span) -> Span:
         element = Element("<x/>", "", -1, begin, begin, apart=(True, True))
     else:
         element = Element("<b>", "</b>", -1, begin, end)
-    return placed(Markup(text, [element]), words, links, len(pair[1]))[0]
+    return placed(Markup(text, [element]), words, links, len(pair[1]))[0][:2]
 
 
 def report(name: str, pairs: Sequence[Pair], gold: Links, links: Links, sure: Links) -> None:

@@ -45,6 +45,34 @@ def _unit(source: random.Random, attributes: str) -> str:
     return f"<{tag}{attributes}{source.choice(['', ' '])}/>"
 
 
+def html_line(source: random.Random, content: str = "flow", depth: int = 0) -> tuple[str, str]:
+    """Return random valid HTML, without some of the end tags that may be left out, and with all of them."""
+    if depth > 3 or content == "text":
+        word = source.choice(PLAIN)
+        return (word, word) if source.random() < 0.7 else (f"<b>{word}</b>", f"<b>{word}</b>")
+    lists = {
+        "flow": [("ul", ["li"], "flow"), ("table", ["tr"], "cells"), ("dl", ["dt", "dd"], "flow"),
+                 ("div", ["p"], "text"),
+                 ("table", ["tbody"], "rows"), ("select", ["option"], "text"), ("ruby", ["rt", "rp"], "text"),
+                 ("select", ["optgroup"], "options"), ("blockquote", ["p"], "text")],
+        "cells": [("", ["td", "th"], "flow")],
+        "rows": [("", ["tr"], "cells")],
+        "options": [("", ["option"], "text")],
+    }  # fmt: skip
+    around, names, inside = source.choice(lists[content])
+    short = long = ""
+    for _ in range(source.randint(1, 3)):
+        name = source.choice(names)
+        parts = html_line(source, source.choice(["text", inside]) if inside == "flow" else inside, depth + 1)
+        short += f"<{name}>{parts[0]}{source.choice(['', f'</{name}>'])}"
+        long += f"<{name}>{parts[1]}</{name}>"
+        if name == "p" and source.random() < 0.3:
+            parts = html_line(source, "flow", depth + 1)
+            if parts[0].startswith(("<ul", "<table", "<dl", "<div", "<blockquote")):
+                short, long = short + parts[0], long + parts[1]
+    return (f"<{around}>{short}</{around}>", f"<{around}>{long}</{around}>") if around else (short, long)
+
+
 def words_of(text: str) -> str:
     """Return the text without white space."""
     return re.sub(r"\s+", "", text)

@@ -6,8 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from synmt.text.markup import MOST_ELEMENTS, Markup, MarkupError, Span, read_markup, write_markup
-from tests.text.marked import marked_line, words_of
+from synmt.text.markup import Markup, Place, Span, read_markup, write_markup
+from synmt.text.tags import MOST_ELEMENTS, MarkupError
+from tests.text.marked import html_line, marked_line, words_of
 
 
 def spans(text: str) -> list[Span]:
@@ -32,7 +33,34 @@ def spans(text: str) -> list[Span]:
         ('the <ph id="1">&lt;img src=<sub>"a"</sub>&gt;</ph> picture', "the picture"),
         ("a<!-- no <b> tag -->b<?php 1 > 2 ?>", "ab"),
         ("<script>if (a < b) f('</b>');</script>then", "then"),
-        ("R&D &amp; AT&T &lt;tag&gt; &eacute; &#233; &#xE9; &nbsp;&amp", "R&D & AT&T <tag> é é é \u00a0&amp"),
+        ("R&D &amp; AT&T &lt;tag&gt; &eacute; &#233; &#xE9; &nbsp;&amp", "R&D & AT&T <tag> é é é \u00a0&"),
+        (
+            "Q&A; AT&T &nosuch; &copy 2 &#233 &#0233; &notin; &notit; &#150; &Tab;&#10;x",
+            "Q&A; AT&T &nosuch; © 2 é é ∉ ¬it; –   x",
+        ),
+        ('<img alt="a <b> c" title=\'"<\'>x <a href=x?a=1&b=/ class>y</a>', "x y"),
+        ("<!DOCTYPE html><html><head><body><p>a<P>b</html>", "a b"),
+        ("<UL><li>a<li>b<ul><li>c<li>d</ul><LI>e</UL>", "a b c d e"),
+        ("<dl><dt>a<dd>b<p>c<dt>d</dl><p>e<div>f</div>g<hr>", "a b c d e f g"),
+        (
+            "<table><caption>a<colgroup><col><thead><tr><th>b<tbody><tr><td>c<td>d<tr><td>e<tfoot><tr><td>f</table>",
+            "a b c d e f",
+        ),
+        ("<select><optgroup><option>a<option selected>b<optgroup><option>c</select>", "a b c"),
+        ("<ruby>x<rp>(<rt>y<rp>)</ruby>", "x(y)"),
+        ("<td>a<td>b", "a b"),
+        ("<script-x>a</script-x> <style-guide>b</style-guide><!-- > -->c<!-- a - - b -->", "a bc"),
+        (
+            "a <code>x &foo; y</code> <kbd>b</kbd> <samp>c</samp> <var>d</var> <pre> e</pre> <math><mi>f</mi></math> g",
+            "a g",
+        ),
+        ("<svg><![CDATA[<b>]]><style>b{}</style><path d='M1'/></svg>x<textarea>a <b> c</textarea>", "x"),
+        ("a <b translate=no>b</b> <b TRANSLATE='NO'>c</b> <b class='x notranslate'>d</b> <b class=no>e</b>", "a e"),
+        ("<mrk mtype='protected'>a</mrk> <mrk mtype='term'>b</mrk> <g its:translate='no'>c</g>", "b "),
+        ("<p translate=no>a <b translate=yes>b <code>c</code></b> d <code translate=yes>e</code> f</p> g", "b e g"),
+        ("<code translate>a</code> <code translate=yes>b <kbd>c</kbd></code>", "a b "),
+        ("Mark<bpt i='1'>[</bpt>up<ept i='1'>]</ept> x<it pos='begin'>[</it>y<bx id='1'/>z", "Markup x y z"),
+        ("ẹ̀<br>kọ́<br/>e\u0301<br>क<br>कि<p>x", "ẹ̀ kọ́ e\u0301 क कि x"),
         ("5 > 3", "5 > 3"),
     ],
 )
@@ -45,19 +73,31 @@ def test_markup_is_read(line: str, text: str) -> None:
     [
         ("<b>x", "<b> is not closed"),
         ("<script>x", "<script> is not closed"),
-        ("x</b>", "'</b>', but no element is open"),
-        ("<b><i>x</b></i>", "'</b>', but </i> should come first"),
-        ("<br>x</br>", "'</br>', but no element is open"),
+        ("x</b>", "character 2: '</b>', but no <b> is open"),
+        ("<b><i>x</b></i>", "character 8: '</b>', but </i> should come first"),
+        ("<ul><li><b>x<li>y</b></ul>", "character 13: '<li>', but </b> should come first"),
+        ("<b><bpt i='1'/><i>x</b><ept i='1'/></i>", "'</b>', but </i> should come first"),
+        ("<p>x<div>y</div></p>", "character 17: '</p>', but <div> has ended the <p>"),
+        ("<p><i>a <b>x<p>y</b></i></p>", "'<p>', but </b> should come first"),
+        ("<li>x</b>", "'</b>', but no <b> is open"),
+        ("<svg><path></svg>", "'</svg>', but </path> should come first"),
+        ("<textarea>x", "<textarea> is not closed"),
+        ("<!-->x-->", "'<!-->x-->' does not begin a tag"),
+        ("<!-- a --!> b", "does not begin a tag"),
+        ("<a b='1'c>x</a>", "does not begin a tag"),
+        ("<br>x</br>", "'</br>', but no <br> is open"),
         ("a < b", "'<' does not begin a tag; write &lt;"),
         ("<3", "'<3' does not begin a tag"),
         ("<b x</b>", "'<b' does not begin a tag"),
         ('<a href="x>y</a> <a href="z">w</a>', "'<a' does not begin a tag"),
         ("<!-- x", "'<!--' does not begin a tag"),
-        ("<![CDATA[x]]>", "does not begin a tag"),
+        ("a<![CDATA[x]]>", "character 2: a CDATA section outside <svg> and <math>; write &lt;"),
         ("</b x>", "'</b' does not begin a tag"),
-        ("&nosuch;", "&nosuch; is not a text character"),
-        ("&#10;", "&#10; is not a text character"),
-        ("&Tab;", "&Tab; is not a text character"),
+        ("x &#1;", "character 3: &#1; is not a text character"),
+        ("&#129;", "&#129; is not a text character"),
+        ("&#0;", "&#0; is not a text character"),
+        ("&#xFFFF;", "&#xFFFF; is not a text character"),
+        (f"&#{'9' * 5000};", "is not a text character"),
         ("&#xD800;", "&#xD800; is not a text character"),
         ("&#x110000;", "&#x110000; is not a text character"),
         ("<br>" * (MOST_ELEMENTS + 1), f"more than {MOST_ELEMENTS} elements"),
@@ -70,8 +110,25 @@ def test_bad_markup_is_refused(line: str, cause: str) -> None:
 
 def test_time_is_linear_in_the_length_of_a_line() -> None:
     """These lines would take minutes if the end of a tag were searched for more than once, or if text were copied."""
-    for part in ("<script>", "<!--", "<a ", '<a b="', "&", "<a b =", "&amp;", "< "):
-        line = part * 200_000
+    for part in (
+        *(
+            "<script>",
+            "<!--",
+            "<a ",
+            '<a b="',
+            "&",
+            "<a b =",
+            "&amp;",
+            "< ",
+            "<?",
+            "<!doctype ",
+            "<![CDATA[",
+            "&#1",
+            "&a",
+        ),
+        *("<b>", "<b></b>", "<li>", "<tr><li>", "<p><b>", "<code>", "<svg><i/>", "<bx/>", '<p translate="no">x'),
+    ):
+        line = part * 30_000
         try:
             read_markup(line)
         except MarkupError:
@@ -104,6 +161,20 @@ def test_another_parser_reads_the_same() -> None:
                 assert words_of(markup.text[each.begin : each.end]) == words_of(inside), line
 
 
+def test_left_out_end_tags_of_html_change_nothing() -> None:
+    for seed in range(500):
+        short, long = html_line(random.Random(seed))
+        found, expected = read_markup(short), read_markup(long)
+        assert found.text == expected.text
+        for one, other in zip(found.elements, expected.elements, strict=True):
+            assert (one.opening, one.parent, one.begin, one.end) == (
+                other.opening,
+                other.parent,
+                other.begin,
+                other.end,
+            )
+
+
 def test_lines_with_unmoved_words_stay_unchanged() -> None:
     """The line stays the same byte for byte if end tags come before white space and start tags after it."""
     for seed in range(2000):
@@ -114,7 +185,7 @@ def test_lines_with_unmoved_words_stay_unchanged() -> None:
         places = []
         for each in markup.elements:
             first = sum(end <= each.begin for end in ends)
-            places.append((first, max(first, sum(start < each.end for start in starts))))
+            places.append(Place(first, max(first, sum(start < each.end for start in starts)), each.parent))
         assert write_markup(markup, markup.text.rstrip(), words, places) == line
 
 
@@ -141,16 +212,16 @@ def test_an_element_without_words_keeps_the_white_space_around_it(
     source: str, target: str, place: int, written: str
 ) -> None:
     markup = read_markup(source)
-    assert write_markup(markup, target, spans(target), [(place, place)] * len(markup.elements)) == written
+    places = [Place(place, place, element.parent) for element in markup.elements]
+    assert write_markup(markup, target, spans(target), places) == written
 
 
 def test_end_tags_come_before_white_space_and_start_tags_after_it() -> None:
     markup = read_markup("<b>a<x/></b> <y/> <i><z/>b</i>")
-    words = spans("A  B")
-    assert write_markup(markup, "A  B", words, [(0, 1), (1, 1), (1, 1), (1, 2), (1, 1)]) == (
-        "<b>A<x/></b>  <y/> <i><z/>B</i>"
-    )
-    assert write_markup(markup, "A  B", words, [(0, 0), (0, 0), (0, 0), (0, 2), (2, 2)]) == (
-        "<b><x/></b> <y/> <i>A  B <z/></i>"
-    )
+    for places, written in (
+        ([(0, 1), (1, 1), (1, 1), (1, 2), (1, 1)], "<b>A<x/></b>  <y/> <i><z/>B</i>"),
+        ([(0, 0), (0, 0), (0, 0), (0, 2), (2, 2)], "<b><x/></b> <y/> <i>A  B <z/></i>"),
+    ):
+        all_places = [Place(*span, each.parent) for span, each in zip(places, markup.elements, strict=True)]
+        assert write_markup(markup, "A  B", spans("A  B"), all_places) == written
     assert write_markup(Markup("", []), "A <  B", spans("A <  B"), []) == "A &lt;  B"
