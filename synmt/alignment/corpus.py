@@ -14,9 +14,9 @@ from synmt.alignment.aligner import inputs_of
 from synmt.alignment.extraction import HARMONIC_THRESHOLD, SoftLinks
 from synmt.data.batches import Batches, Ids, Sources, batch_links, in_batches, pad, shuffled_batches
 from synmt.data.bitext import Bitext
-from synmt.data.corpus import counted_by
 from synmt.data.preparation import Counts
 from synmt.data.records import SentencePair
+from synmt.data.rows import lengths_of
 from synmt.device import autocast, local_device
 from synmt.model.config import BatchBy
 from synmt.model.folder import ModelFolder
@@ -129,9 +129,9 @@ class AlignerCorpus:
 
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> Batches:
         """Return each pair once, in batches of similar lengths, in an order that depends only on seed and epoch."""
-        source, target = self.source.lengths(), self.target.lengths()
-        counted = counted_by(by, source, target, self.source.read.words)
-        return shuffled_batches(source, target, counted, batch_tokens, seed, epoch)
+        sides = self.source, self.target
+        source, target = (lengths_of(each.subwords) if by == "subwords" else each.lengths() for each in sides)
+        return shuffled_batches(source, target, by, batch_tokens, seed, epoch)
 
     def lengths(self) -> NDArray[np.int64]:
         """Return the length of the longer side of each pair, in input tokens."""
@@ -166,7 +166,7 @@ class LearningBitext:
     """The training data of a model that reads both sides.
 
     guide: the links of each pair to learn from, if any; score: makes the function that validates a model. corpus: set
-    by `examples` to all pairs with at most `max_length` tokens per side; the notes count longer pairs.
+    by `examples` to all pairs with at most `max_length` subwords per side; the notes count longer pairs.
     """
 
     bitext: Bitext
@@ -196,14 +196,14 @@ class LearningBitext:
         encoders = folder.config.encoders
         for number, pair in enumerate(self.bitext):
             features = features_of(pair, encoders, folder.bpe)
-            if max(len(side.tokens) for side in features) > training.max_length:
+            if max(side.words for side in features) > training.max_length:
                 longer.append(pair.lines[0])
                 continue
             kept.append(features)
             if self.guide is not None:
                 source, target = ([word for word in side.word_of if word >= 0] for side in features)
                 links.append(links_of_subwords(self.guide[number], source, target))
-        self.notes.left_out(f"over {training.max_length} tokens", longer)
+        self.notes.left_out(f"over {training.max_length} subwords", longer)
         self.corpus = encode(kept, folder.vocabularies)
         self.corpus.links = links if self.guide is not None else None
         return self.corpus

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from synmt.data.rows import Rows, add_row, without_prefix
 from synmt.device import sent
+from synmt.model.config import BatchBy
 from synmt.model.source import SourceFeatures
 from synmt.nn.encoding import SourceBatch
 from synmt.streams import never, windows
@@ -193,21 +194,17 @@ def in_windows(
 
 
 def shuffled_batches(
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    counted: NDArray[np.int64],
-    batch_tokens: int,
-    seed: int,
-    epoch: int,
+    source: NDArray[np.int64], target: NDArray[np.int64], by: BatchBy, batch_tokens: int, seed: int, epoch: int
 ) -> Batches:
     """Return all pairs once, in batches of similar lengths. The order depends only on seed and epoch.
 
-    counted: the sizes of pairs for `cuts`.
+    source, target: the lengths of both sides, in what batches count, [n].
     """
+    counted: dict[BatchBy, NDArray[np.int64]] = {"target-tokens": target, "sentences": np.ones_like(source)}
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(len(source)).astype(np.int32)
     order = order[order_by_lengths(source[order], target[order])]
-    ends = cuts(counted[order], batch_tokens)
+    ends = cuts(counted.get(by, np.maximum(source, target))[order], batch_tokens)
     return Batches(order, ends, random.permutation(len(ends)))
 
 

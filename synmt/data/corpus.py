@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from synmt.data.batches import MATRIX, Batches, Ids, Sources, batch_links, pad, shuffled_batches
-from synmt.data.rows import Rows, add_row, as_row, as_square, lengths_of, open_rows, without_prefix
+from synmt.data.rows import Rows, add_row, as_row, as_square, counts_in, lengths_of, open_rows, without_prefix
 from synmt.device import sent
 from synmt.model.config import BatchBy
 from synmt.model.source import SourceFeatures
@@ -17,7 +17,7 @@ from synmt.model.target import TargetSide
 from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.prefixes import PrefixPlan
-from synmt.text.vocabulary import Vocabulary
+from synmt.text.vocabulary import UNKNOWN, Vocabulary, is_structural
 from synmt.trees.record import ParseRecord
 
 SOURCE, BARE, TARGET, OF_TARGET = "source ", "bare ", "target", "target "  # in the names of rows
@@ -207,27 +207,24 @@ class Corpus:
         number of batches. The other rows take turns: each epoch uses the next row of each pair.
         """
         every = self.segmentations
-        source, target = lengths_of(self.sources.ids)[::every], lengths_of(self.targets)[::every]
-        counted = counted_by(by, source, target, np.array(self.sources.words, np.int64)[::every])
-        batches = shuffled_batches(source, target, counted, batch_tokens, seed, epoch)
+        source, target = (lengths[::every] for lengths in self._lengths(without_trees=by == "subwords"))
+        batches = shuffled_batches(source, target, by, batch_tokens, seed, epoch)
         if every == 1:
             return batches
         return batches.renumbered(lambda pairs: pairs * every + 1 + (pairs + seed + epoch) % (every - 1))
+
+    def _lengths(self, without_trees: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the lengths of all rows on both sides, [n]. The end of a target counts.
+
+        without_trees: without tokens of trees, so that all systems have the same lengths.
+        """
+        if not without_trees:
+            return lengths_of(self.sources.ids), lengths_of(self.targets)
+        entries = enumerate(self.vocabulary.target)
+        is_counted = np.array([number <= UNKNOWN or not is_structural(entry) for number, entry in entries])
+        return np.asarray(self.sources.words, np.int64), counts_in(self.targets, is_counted)
 
 
 def is_matrix(name: str) -> bool:
     """Return whether rows of this name hold booleans."""
     return name.startswith((SOURCE + MATRIX, BARE + MATRIX))
-
-
-def counted_by(
-    by: BatchBy, source: NDArray[np.int64], target: NDArray[np.int64], words: Sequence[int] | NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the size of each pair for batches, [n]; source, target: lengths in tokens; words: subwords of sources."""
-    counted: dict[BatchBy, NDArray[np.int64]] = {
-        "tokens": np.maximum(source, target),
-        "target-tokens": target,
-        "source-words": np.asarray(words, np.int64),
-        "sentences": np.ones_like(source),
-    }
-    return counted[by]

@@ -160,7 +160,7 @@ class Remarks:
             self.flawed.setdefault(flaw, []).extend(lines)
 
     def note(self, notes: Notes, max_length: int) -> None:
-        notes.left_out(f"over {max_length} tokens", self.too_long)
+        notes.left_out(f"over {max_length} subwords", self.too_long)
         notes.left_out("whose target tree has several roots", self.without_string)
         if self.crossing:
             lifted = "are lifted; some strings may not spell the original tree"
@@ -176,7 +176,8 @@ def encode(
     max_length: int,
     plan: PrefixPlan | None = None,
 ) -> tuple[Corpus, Remarks]:
-    """Return the corpus of all examples with at most `max_length` tokens per side. Arcs do not count.
+    """Return the corpus of all examples with at most `max_length` subwords per side. Trees do not count, so that all
+    systems learn from the same pairs.
 
     plan: for a decoder that reads prefixes.
     """
@@ -186,7 +187,7 @@ def encode(
         target = example.target
         if not target:
             remarks.without_string.append(example.line)
-        elif max(len(example.source.tokens), spelling.subwords(target)) > max_length:
+        elif max(example.source.words, spelling.subwords(target)) > max_length:
             remarks.too_long.append(example.line)
         elif flaw := spelling.flaw(target, vocabulary):
             remarks.flawed.setdefault(flaw, []).append(example.line)

@@ -54,6 +54,13 @@ def lengths_of(rows: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     return rows.lengths if isinstance(rows, Rows) else np.array([len(row) for row in rows], np.int64)
 
 
+def counts_in(rows: Sequence[NDArray[Any]], is_counted: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return how many numbers of each row are among those counted, [n]."""
+    if is_counted.all():
+        return lengths_of(rows)
+    return np.array([np.count_nonzero(is_counted[row]) for row in rows], np.int64)
+
+
 def add_row(rows: Sequence[T], row: T) -> None:
     """Add a row to a list of rows. Raises TypeError for rows on disk."""
     if not isinstance(rows, list):

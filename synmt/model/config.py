@@ -14,7 +14,7 @@ from synmt.text.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from synmt.model.translation import TranslationModel
 
-BatchBy = Literal["tokens", "target-tokens", "source-words", "sentences"]  # what --batch-tokens counts
+BatchBy = Literal["tokens", "target-tokens", "subwords", "sentences"]  # what --batch-tokens counts
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ class TrainingConfig(Checked):
     batch_tokens: int = setting(4096, "batch size: sentences × longest", 1, most=2**24)
     batch_by: BatchBy = setting(
         "tokens",
-        "what --batch-tokens counts: tokens of the longer side, of the target, or only of the source's words; or just"
-        " sentences, so that systems with longer inputs see as many per update",
+        "what --batch-tokens counts: tokens of the longer side or of the target; subwords of the longer side, without"
+        " trees, so that all systems have the same batches; or sentences",
     )
     prefixes: int = setting(
         0,
@@ -33,9 +33,7 @@ class TrainingConfig(Checked):
     )
     prefix_tokens: int = setting(16384, "tokens of prefixes to compute at a time", 1, needs=PREFIXES, most=2**24)
     accumulate: int = setting(1, "batches per update", 1, most=10**5)
-    max_length: int = setting(
-        1000, "skip and count training pairs with more tokens on a side, not counting arcs", 1, 10**6
-    )
+    max_length: int = setting(1000, "skip and count training pairs with more subwords on a side", 1, 10**6)
     learning_rate: float = setting(3e-4, "peak learning rate of Adam", most=100)
     schedule: Literal["constant", "inverse-sqrt", "cosine"] = setting("constant", "learning rate after warm-up")
     warmup: int = setting(0, "updates of linear warm-up")

@@ -109,6 +109,7 @@ def fit(
         elif learner:
             new_model = partial(learner, folder)
         examples, validation = data.examples(folder, training), data.validation(folder, training)
+        folder = replace(folder, training={**folder.training, "examples": len(examples)})  # without pairs left out
         trainer = Trainer(path, new_model, examples, validation, training, processes, trained=start is not None)
         if resume:
             trainer.resume()

@@ -35,7 +35,7 @@ def test_shuffled_batches_equal_those_of_lists(pairs: list[tuple[int, int]], epo
     order = drawn[order_by_lengths(source[drawn], target[drawn])].tolist()
     expected = token_batches(order, np.maximum(source, target), 20)
     expected = [expected[place] for place in random.permutation(len(expected))]
-    found = shuffled_batches(source, target, np.maximum(source, target), 20, 5, epoch)
+    found = shuffled_batches(source, target, "tokens", 20, 5, epoch)
     assert list(found) == expected and found[1:3] == expected[1:3] and len(found) == len(expected)
 
 

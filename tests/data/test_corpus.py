@@ -1,10 +1,18 @@
 from collections.abc import Callable
+from itertools import product
 from typing import get_args
 
 import pytest
 import torch
 
-from synmt.model.config import BatchBy
+from synmt.data.bitext import Bitext
+from synmt.data.corpus import Corpus
+from synmt.data.preparation import build_vocabulary, encode, training_examples
+from synmt.data.records import SentencePair
+from synmt.model.config import BatchBy, ModelConfig
+from synmt.model.source import source_side
+from synmt.streams import Line
+from synmt.text.bpe import Bpe
 from tests import tiny
 
 
@@ -20,11 +28,11 @@ def test_the_order_depends_only_on_seed_and_epoch() -> None:
 
 @pytest.mark.parametrize("by", get_args(BatchBy))
 def test_batches_are_within_the_counted_budget(by: BatchBy) -> None:
-    data, _ = tiny.corpus("mask")
+    (data, _), (plain, _) = tiny.corpus("mask"), tiny.corpus("sequence")
     lengths: dict[BatchBy, Callable[[int], int]] = {
         "tokens": lambda pair: max(len(data.sources.ids[pair]), len(data.targets[pair])),
         "target-tokens": lambda pair: len(data.targets[pair]),
-        "source-words": lambda pair: len(tiny.corpus("sequence")[0].sources.ids[pair]),
+        "subwords": lambda pair: max(len(plain.sources.ids[pair]), len(plain.targets[pair])),
         "sentences": lambda pair: 1,
     }
     for limit in (1, 3, 12, 1000):
@@ -37,6 +45,39 @@ def test_batches_by_sentences_are_equal_for_all_systems() -> None:
     systems = [tiny.corpus(system)[0] for system in ("sequence", "mask", "linearized")]
     assert len({tuple(map(len, data.shuffled_batches(3, 1, 0, "sentences"))) for data in systems}) == 1
     assert len({len(data.shuffled_batches(12, 1, 0)) for data in systems}) > 1
+
+
+def corpus_of(system: str, target: str, bitext: Bitext, bpe: Bpe, max_length: int) -> Corpus:
+    """Return the corpus that a system learns from."""
+    sides = source_side(tiny.SYSTEMS[system]), tiny.TARGET_SYSTEMS[target]
+    config = ModelConfig(*sides, ("en", "de"), "none", tiny.CONFIG)
+    vocabulary = build_vocabulary(bitext, config, bpe)
+    return encode(training_examples(bitext, config, bpe), config, vocabulary, max_length)[0]
+
+
+def test_batches_of_subwords_are_the_same_for_all_systems() -> None:
+    """Any encoder with any decoder has the batches of a plain Transformer, which counts all of its tokens. So do the
+    pairs over a maximum length. Only multi-task systems differ, which learn more than the pairs."""
+    here = Line("", "pairs", 1), Line("", "pairs", 1)
+    bitext = Bitext(
+        SentencePair(*pair, here) for pair in zip(tiny.records() * 9, tiny.target_records() * 9, strict=True)
+    )
+    bpe, plain = bitext.joint_bpe(9), {}
+    for limit in (3, 12, 99):
+        data = plain[limit] = corpus_of("sequence", "sequence", bitext, bpe, limit)
+        assert list(data.shuffled_batches(12, 1, 0, "subwords")) == list(data.shuffled_batches(12, 1, 0, "tokens"))
+    assert len(plain[3]) < len(plain[12]) < len(plain[99])
+    same = 0
+    for system, target in product(tiny.SYSTEMS, tiny.TARGET_SYSTEMS):
+        if len(source_side(tiny.SYSTEMS[system]).tasks) > 1:
+            continue
+        limit = (3, 12, 99)[same % 3]
+        data = corpus_of(system, target, bitext, bpe, limit)
+        for size, epoch in ((1, 0), (12, 0), (12, 1), (500, 0)):
+            expected = list(plain[limit].shuffled_batches(size, 1, epoch, "subwords"))
+            assert list(data.shuffled_batches(size, 1, epoch, "subwords")) == expected, (system, target)
+        same += 1
+    assert same > 400
 
 
 def test_a_batch_worked_by_hand() -> None:

@@ -110,8 +110,8 @@ def test_batches_from_disk_equal_those_from_memory(
             first = parts(on_disk.batch(batch, CPU))
             torch.manual_seed(1)
             assert first == parts(in_memory.batch(batch, CPU))
-    words = on_disk.shuffled_batches(7, 1, 0, "source-words")
-    assert list(words) == list(in_memory.shuffled_batches(7, 1, 0, "source-words"))
+    words = on_disk.shuffled_batches(7, 1, 0, "subwords")
+    assert list(words) == list(in_memory.shuffled_batches(7, 1, 0, "subwords"))
 
 
 def test_training_on_prepared_data_equals_training_on_text(
@@ -647,10 +647,10 @@ def test_half_written_columns_are_made_again(tmp_path: Path) -> None:
 
 
 def test_useless_pairs_are_refused(tmp_path: Path) -> None:
-    data = write_corpus(tmp_path)
+    data, config = write_corpus(tmp_path), replace(ONE, merges=1, max_length=1)
     for name in ("kept", ""):
         with pytest.raises(BadInput, match="no sentence pairs to train on"):
-            run(tmp_path / "out", data, config=replace(ONE, max_length=1), prepared=tmp_path / name if name else None)
+            run(tmp_path / "out", data, config=config, prepared=tmp_path / name if name else None)
     empty = tmp_path / "empty"
     empty.write_text("")
     with pytest.raises(BadInput, match="no sentence pairs to train on"):

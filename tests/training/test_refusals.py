@@ -103,7 +103,7 @@ def test_a_refused_command_leaves_nothing_behind(tmp_path: Path) -> None:
     """Once the mistake is corrected, the same folder can be used."""
     data, out = write_corpus(tmp_path), tmp_path / "model"
     with pytest.raises(BadInput, match="no sentence pairs to train on"):
-        run(out, data, config=replace(SHORT, max_length=1))
+        run(out, data, config=replace(SHORT, merges=1, max_length=1))
     run(out, data, config=replace(SHORT, updates=1))
 
 
@@ -121,7 +121,7 @@ def test_refusals_take_one_line(tmp_path: Path) -> None:
     assert done.returncode == 0
     left_out, tokenizers, too_long, begun, ended = done.stderr.splitlines()
     assert left_out.startswith("synmt train: left out 2 pairs with an empty side (")
-    assert too_long.startswith("synmt train: left out 1 pair over 256 tokens (")
+    assert too_long.startswith("synmt train: left out 1 pair over 256 subwords (")
     assert tokenizers == "synmt train: source text is tokenized as en, target text as de"
     assert begun.startswith("synmt train: 2 pairs, ") and begun.endswith(" source words from moses")
     assert ended == f"synmt train: saved update 1 of 1 in {tmp_path}/model; synmt translate {tmp_path}/model < SOURCES"
@@ -154,7 +154,7 @@ def test_the_longest_pairs_have_the_maximum_length(tmp_path: Path, noted: Noted)
     (tmp_path / "words").write_text("a b c\na b c d\n" * 2)
     data = PairFiles(str(tmp_path / "words"), str(tmp_path / "words"))
     run(tmp_path / "model", data, "sequence", replace(SHORT, updates=1, max_length=3))
-    assert "left out 2 pairs over 3 tokens" in noted()
+    assert "left out 2 pairs over 3 subwords" in noted()
 
 
 @pytest.mark.parametrize("side", [0, 1])

@@ -35,7 +35,7 @@ class LinkValidation:
         """aligner: makes an aligner that reads links from a model in training."""
         self.aligner = aligner
         features = [features_of(pair, folder.config.encoders, folder.bpe) for pair in pairs]
-        kept = [max(len(side.tokens) for side in each) <= training.max_length for each in features]
+        kept = [max(side.words for side in each) <= training.max_length for each in features]
         self.pairs, self.folder, self.training = list(compress(pairs, kept)), folder, training
         self.corpus = encode(list(compress(features, kept)), folder.vocabularies)
 
