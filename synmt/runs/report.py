@@ -29,7 +29,19 @@ from synmt.parsers.config import CITES
 from synmt.runs.aligners import gold_of
 from synmt.runs.file import RunFile
 from synmt.runs.systems import trees_of
-from synmt.runs.table import Measured, Output, Result, by_test, chosen_on_dev, legend, title_of
+from synmt.runs.table import (
+    Learned,
+    Measured,
+    Output,
+    Result,
+    by_test,
+    chosen_on_dev,
+    learned_of,
+    legend,
+    remarks,
+    span_of,
+    title_of,
+)
 from synmt.runs.tasks import Made, Workplace
 from synmt.streams import read_lines
 from synmt.text.links import read_links
@@ -57,6 +69,11 @@ class Found:
     written: Mapping[Output, Made | None]
 
     @cached_property
+    def learned(self) -> Learned:
+        """Return how the models of each size and system were trained."""
+        return learned_of(self.made)
+
+    @cached_property
     def curves(self) -> dict[Path, Curves]:
         """Return the curves of the models that have a log. Projections share one aligner, so they have none."""
         models = dict.fromkeys(output.learned for output in self.made if self.run.kind != "projections")
@@ -81,7 +98,7 @@ def page(found: Found, file: Path) -> str:
         "lengths": [_by_length(each, found.run, systems) for each in found.measured],
         "costs": list(_costs(found, systems)),
         "tests": [_sentences(each, found, max(1, int(share * each.sentences)), systems) for each in found.measured],
-        "notes": [*chosen_on_dev(first), *legend(found.results)],
+        "notes": [*chosen_on_dev(first), *legend(found.results), *remarks(found.results, found.learned)],
         "signatures": list(dict.fromkeys(f"{each.metric}|{each.signature}" for each in found.results)),
         "citations": "\n".join(entries(_cites(found))),
         "file": [label(line.text, LONGEST_LINE) for line in read_lines([str(file)])],
@@ -122,6 +139,7 @@ def _tables(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
         rows = dict[str, dict[str, Any]]()
         for each in own:
             row = rows.setdefault(each.system, {"system": systems.index(each.system), "cells": []})
+            row["updates"] = span_of(found.learned[each.size, each.system].updates)
             row["chosen"] = [f"{option} {value}" for option, value in each.chosen.items()]
             row["cells"].append(
                 {
@@ -181,12 +199,11 @@ def _costs(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
         for number, system in enumerate(systems):
             own = {output.learned: made for output, made in _of(found.made, size, system)}
             written = dict(_of(found.written, size, system))
-            logs = [found.curves[model] for model in own if model in found.curves]
             yield {
                 "size": size,
                 "system": number,
                 "minutes": [_rounded((made.cpu_seconds or 0.0) / 60) for made in own.values()],
-                "updates": [max(updates[-1] for updates, _ in log.points.values()) for log in logs],
+                "updates": list(found.learned[size, system].updates) if own else [],
                 "megabytes": _peak(own.values()),
                 "seconds": [
                     _rounded(1000 * (made.cpu_seconds or 0.0) / sentences[size, output.test])

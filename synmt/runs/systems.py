@@ -15,7 +15,7 @@ import numpy as np
 
 from synmt.data.records import Form, source_form, target_form
 from synmt.data.words import parser_of
-from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS, systems
+from synmt.ideas import PLAIN, SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.ideas.source import lacking
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.reading import Files, open_input
@@ -24,7 +24,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.files import CONFIG_FILE
 from synmt.options import config_of
 from synmt.runs.file import COST, Options, Pair, RunFile, check_together, keywords, unused_in, used_of
-from synmt.runs.table import Chosen, Output
+from synmt.runs.table import Chosen, Output, components_of, described
 from synmt.runs.tasks import Cost, Workplace
 from synmt.runs.work import Work, check_sizes, count_pairs, form_of, named
 from synmt.streams import BadInput, Line, read_lines
@@ -33,6 +33,7 @@ from synmt.text.tokenization import TokenizerName
 from synmt.trees.record import read_record
 
 MODEL = ("model", "source-syntax", "target-syntax")  # options that choose the system
+SAME_BATCHES = {"batch-by": "subwords"}  # by default, all systems learn from the same pairs in the same batches
 SUM_TREES = 16  # number of trees to sum over for the cost of words, if a model writes trees
 Fields = frozenset[str]  # names of fields of a parse record
 
@@ -62,32 +63,30 @@ class Plan:
     """needs: fields of source and target records that training some system needs; reads: fields of source records that
     translating with some model needs.
 
-    texts: for each system, the source and target language and the tokenizer of raw text.
+    models: the config of each system's model, by the system's name, with a size that has options.
     """
 
     trainings: Sequence[Training]
     needs: tuple[Fields, Fields]
     reads: Fields
-    texts: Mapping[str, tuple[tuple[str, str], TokenizerName]]
+    models: Mapping[str, ModelConfig]
 
 
 def plan(run: RunFile) -> Plan:
     """Return the plan, with training runs ordered by size, seed and system. Raises BadInput for incompatible options,
     and for a shared one that no system uses."""
-    options, models, texts = {}, list[ModelConfig](), {}
+    options, models = {}, dict[str, ModelConfig]()
     for size, of_size in run.sizes.items():
-        shared = {**run.options.get("train", {}), **of_size}
+        shared = {**SAME_BATCHES, **run.options.get("train", {}), **of_size}
         unused = dict[str, dict[str, str]]()
         for name, own in run.systems.items():
             title = f"{name}, {size} pairs" if of_size else name
             try:
-                options[size, name], model, unused[title] = _system_of(name, own, shared, run)
+                options[size, name], models[title], unused[title] = _system_of(name, own, shared, run)
                 for translate in run.translations():
-                    _check_translate(translate, model)
+                    _check_translate(translate, models[title])
             except ValueError as error:
                 raise BadInput(f"system {title}: {error}") from None
-            models.append(model)
-            texts[title] = model.languages, model.tokenizer
         (title, first), *others = unused.items()
         for option, cause in first.items():
             if all(option in each for _, each in others):
@@ -98,11 +97,11 @@ def plan(run: RunFile) -> Plan:
             for size, seed, name in product(run.sizes, run.seeds, run.systems)
         ],
         (
-            Fields().union(*(model.source.needs(training=True) for model in models)),
-            Fields().union(*(model.target.needs(training=True) for model in models)),
+            Fields().union(*(model.source.needs(training=True) for model in models.values())),
+            Fields().union(*(model.target.needs(training=True) for model in models.values())),
         ),
-        Fields().union(*(model.source.needs(training=False) for model in models)),
-        texts,
+        Fields().union(*(model.source.needs(training=False) for model in models.values())),
+        models,
     )
 
 
@@ -117,8 +116,6 @@ def _system_of(name: str, own: Options, shared: Options, run: RunFile) -> tuple[
     own = {**_meaning(name, own, shared), **own}
     together = {**shared, **own}
     start = read_folder_config(Path(together["init"]), ModelConfig)[0] if "init" in together else None
-    if start:
-        _check_name(name, start)
     of_run = {"dev-tsv": run.dev.source, "out": "."}
     scope = scope_of({**together, **of_run}, start)
     options, unused = used_of("train", own, shared, scope, of_run)
@@ -139,28 +136,23 @@ def _check_translate(options: Options, model: ModelConfig) -> None:
 
 
 def _meaning(name: str, own: Options, shared: Options) -> Options:
-    """Return the option of `synmt train` that the name of a system means, or none if its own options choose otherwise.
+    """Return the option of `synmt train` that the name of a system means. A name means nothing if the system's own
+    options choose its components, or shared options those of this side.
 
     Raises ValueError if neither the name nor an option chooses the model.
     """
-    ideas = {"source-syntax": SOURCE_IDEAS, "target-syntax": TARGET_IDEAS}
-    side = next((each for each, known in ideas.items() if set(name.split("+")) <= known.keys()), None)
-    together = {**shared, **own}
-    if "init" in together:
+    if own.keys() & {*MODEL, "init"} or "init" in shared:
         return {}
-    if not any(each in MODEL for each in together):
-        if not side:
+    has_ideas = [set(name.split("+")) <= known.keys() for known in (SOURCE_IDEAS, TARGET_IDEAS)]
+    if not any(has_ideas):
+        if not shared.keys() & set(MODEL):
             raise ValueError("no system has this name; give its model, source-syntax or target-syntax")
-        return {"model" if name in systems() else side: name}
-    return {side: name} if side and "model" not in own and side not in own else {}
-
-
-def _check_name(name: str, start: ModelConfig) -> None:
-    """Raise ValueError for a system that is named after ideas, but starts with a model that has others."""
-    ideas = set(name.split("+"))
-    for known, found in (SOURCE_IDEAS, start.source.ideas), (TARGET_IDEAS, start.target.ideas):
-        if ideas <= known.keys() and ideas != found.keys():
-            raise ValueError(f"the model of init has {'+'.join(found)}; choose another name for the system")
+        return {}
+    number = has_ideas.index(True)
+    side, shared_ideas = MODEL[1:][number], systems()[shared.get("model", PLAIN)][number]
+    if side in shared or shared_ideas != PLAIN:
+        return {}
+    return {"model" if name in systems() and not shared.keys() & set(MODEL) else side: name}
 
 
 def check_data(run: RunFile, plan: Plan) -> dict[str, int]:
@@ -246,6 +238,9 @@ class Systems(Work):
         super().__init__(place, run, jobs)
         assert run.train and run.dev
         self.plan = plan(run)
+        self._seeds: dict[tuple[int | None, str], list[Training]] = {}  # by size and system
+        for training in self.plan.trainings:
+            self._seeds.setdefault((training.size, training.system), []).append(training)
         self.lengths = check_data(run, self.plan)
         self.dev_reference = run.dev.target  # as text
         self._scores_of_dev: dict[str, float] = {}  # by the identity of the translation
@@ -266,7 +261,9 @@ class Systems(Work):
                 what = f"dev with {named(training.system, training.seed, training.size, own)}"
                 self._translate(training, path, what, dev.source, partial(dict, {**options, **own}))
         for training in self.plan.trainings:
-            of_dev = [translation_of_dev(self.place, each, own) for each in self._seeds(training) for own in choices]
+            of_dev = [
+                translation_of_dev(self.place, each, own) for own in choices for each in self._all_seeds(training)
+            ]
             for test, pair in tests.items():
                 path, what = translation_of(self.place, training, test), f"{test} with {training.title}"
                 self._translate(training, path, what, pair.source, partial(self._options, training), of_dev)
@@ -286,6 +283,11 @@ class Systems(Work):
             for each in self.plan.trainings
             for test, pair in self.run.tests.items()
         ]  # fmt: skip
+
+    def described(self) -> Iterator[str]:
+        for name, model in self.plan.models.items():
+            if line := described(name, components_of(model.fields())):
+                yield line
 
     def _parse_all(self) -> dict[str, Path]:
         """Add the tasks that parse texts, and return the file that systems read for each part: the text, or its parse
@@ -383,10 +385,9 @@ class Systems(Work):
     def _costs_of(self, training: Training, test: str) -> Path:
         return self.place.folder / "data" / "costs" / f"{training.name}.{test}"
 
-    def _seeds(self, training: Training) -> list[Training]:
+    def _all_seeds(self, training: Training) -> list[Training]:
         """Return all training runs of a system with this number of pairs."""
-        key = training.size, training.system
-        return [each for each in self.plan.trainings if (each.size, each.system) == key]
+        return self._seeds[training.size, training.system]
 
     def _options(self, training: Training) -> Options:
         return {**self.run.options.get("translate", {}), **self._chosen(training)}
@@ -398,7 +399,7 @@ class Systems(Work):
     def _chosen(self, training: Training) -> Options:
         """Return the value of the tuned option with the best mean score on dev over all seeds of a system, by the run's
         first metric; the first value wins ties. Empty if no option is tuned, or before all translations of dev."""
-        choices, seeds = self.run.choices, self._seeds(training)
+        choices, seeds = self.run.choices, self._all_seeds(training)
         files = [[translation_of_dev(self.place, each, own) for each in seeds] for own in choices]
         if not choices or not all(each.exists() for own in files for each in own):
             return {}
@@ -443,7 +444,7 @@ class Text:
 
 def how_read(plan: Plan, text: Text) -> tuple[str, TokenizerName]:
     """Return the language and tokenizer of a text. Raises BadInput if systems disagree about them."""
-    read = {name: (languages[text.side], tokenizer) for name, (languages, tokenizer) in plan.texts.items()}
+    read = {name: (model.languages[text.side], model.tokenizer) for name, model in plan.models.items()}
     (first_system, how), *others = read.items()
     for name, other in others:
         if other != how:

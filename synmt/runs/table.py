@@ -1,6 +1,7 @@
 """The table of a run: scores of each system as mean and standard deviation over seeds, compared with the first one."""
 
 import re
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from synmt.ideas import PLAIN
 from synmt.inspection.curves import read_curves
 from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.metrics.metric import Metric, Score, Statistics
@@ -15,13 +17,14 @@ from synmt.metrics.reading import Files, open_input
 from synmt.metrics.report import Fields, Part, Table, in_form, latex_text, printable, tabular
 from synmt.metrics.segments import Ratio, mean, read_columns
 from synmt.metrics.significance import RESAMPLES, ROUNDING, SEED, Trained, holm, p_value, sentence_statistics, trained
-from synmt.model.files import naming
+from synmt.model.files import CONFIG_FILE, naming, read_config
 from synmt.runs.file import Options, Pair, Segments
 from synmt.runs.tasks import Made
 from synmt.streams import BadInput, counted, note, read_lines, read_parallel
 
 Chosen = Mapping[tuple[int | None, str], Options]  # for each size and system, the option chosen on dev
 LEVEL = SignificanceConfig().level
+LEARNED_BY, NOTHING_LEARNED = "BLEU", 1  # systems with less have not learned to translate
 SMALLEST_P = 1e-4  # smaller values are printed as < 0.0001
 OfTest = TypeVar("OfTest", "Result", "Output")
 
@@ -284,51 +287,118 @@ def _compared(measured: Measured) -> Iterator[Result]:
             yield result
 
 
-Costs = Mapping[tuple[int | None, str], tuple[float, int | None]]  # for each size and system: CPU minutes, MB
+@dataclass(frozen=True)
+class Learning:
+    """How the models of a system were trained.
+
+    minutes: mean CPU minutes; megabytes: peak memory. updates, examples: of each seed, empty for an aligner without
+    updates; the examples are all training pairs that were not left out, once for each task that a model learns.
+    components: those of the encoder and the decoder of a translation system.
+    """
+
+    minutes: float
+    megabytes: int | None
+    updates: Sequence[int] = ()
+    examples: Sequence[int] = ()
+    components: Mapping[str, str] = field(default_factory=dict)
 
 
-def report(found: Sequence[Result], costs: Costs, form: str) -> Iterator[str]:
+Learned = Mapping[tuple[int | None, str], Learning]  # for each size and system
+
+
+def report(found: Sequence[Result], learned: Learned, form: str) -> Iterator[str]:
     """Return the results in a form: one table per size, test and challenge set; or one row of TSV or JSON per
     result."""
     if form == "latex":
-        return _latex(found, costs)
-    return in_form(form, _parts(found, costs), (_fields(each, costs) for each in found))
+        return _latex(found, learned)
+    return in_form(form, _parts(found, learned), (_fields(each, learned) for each in found))
 
 
-def costs_of(made: Mapping[Output, Made | None]) -> Costs:
-    """Return the mean CPU minutes and the peak megabytes of training, for each size and system."""
-    notes: dict[tuple[int | None, str], dict[Path, Made]] = {}
+def learned_of(made: Mapping[Output, Made | None]) -> Learned:
+    """Return how the models of each size and system were trained. Raises BadInput for a damaged log or config."""
+    of_system: dict[tuple[int | None, str], dict[Path, tuple[Made, Path]]] = {}
     for output, each in made.items():
         if each:
-            notes.setdefault((output.size, output.system), {})[output.model] = each
-    return {
-        key: (
-            float(np.mean([each.cpu_seconds or 0.0 for each in own.values()])) / 60,
-            max((each.megabytes for each in own.values() if each.megabytes), default=None),
-        )
-        for key, own in notes.items()
-    }
+            of_system.setdefault((output.size, output.system), {})[output.model] = each, output.learned
+    return {key: _learning(*zip(*own.values(), strict=True)) for key, own in of_system.items()}
 
 
-def _parts(found: Sequence[Result], costs: Costs) -> Iterator[Part]:
+def _learning(made: Sequence[Made], folders: Sequence[Path]) -> Learning:
+    """Return how the models in these folders were trained; a folder without a log was trained without updates."""
+    with_log = [each for each in folders if (each / "log.tsv").exists()]
+    updates = [max(updates[-1] for updates, _ in read_curves(each).points.values()) for each in with_log]
+    configs = [read_config(each) for each in with_log if (each / CONFIG_FILE).exists()]
+    examples = [each["training"]["examples"] for each in configs if "examples" in each.get("training", {})]
+    components = components_of(configs[0]["model"]) if configs and "aligner" not in configs[0] else {}
+    minutes = float(np.mean([each.cpu_seconds or 0.0 for each in made])) / 60
+    megabytes = max((each.megabytes for each in made if each.megabytes), default=None)
+    return Learning(minutes, megabytes, updates, examples, components)
+
+
+def components_of(model: Mapping[str, Any]) -> dict[str, str]:
+    """Return the components of both sides of a translation model. model: the fields of its config."""
+    return {"encoder": "+".join(model["source"]), "decoder": "+".join(model["target"]["ideas"])}
+
+
+def described(name: str, components: Mapping[str, str]) -> str:
+    """Return what a system is, in words, "" if its name says that."""
+    parts = {part for part in components.values() if part != PLAIN} or {*components.values()}
+    is_named = parts <= {name}
+    return "" if is_named else f"{name}: {', '.join(f'{side} {part}' for side, part in components.items())}"
+
+
+def _parts(found: Sequence[Result], learned: Learned) -> Iterator[Part]:
     systems = len({each.system for each in found})
+    has_updates = any(each.updates for each in learned.values())
     for own in by_test(found):
         metrics = list(dict.fromkeys(each.metric for each in own))
         yield title_of(own[0])
         of_dev = list(own[0].chosen)
         ps = ["p", "Holm  "] if systems > 2 else ["p  "]
-        header = ["system", *of_dev, *(cell for metric in metrics for cell in (metric, "Δ", *ps)), "CPU min", "MB"]
+        scores = [cell for metric in metrics for cell in (metric, "Δ", *ps)]
+        header = ["system", *of_dev, *scores, *(["updates"] if has_updates else []), "CPU min", "MB"]
         rows = []
         for system in dict.fromkeys(each.system for each in own):
             of_system = [each for each in own if each.system == system]
             values = [f"{of_system[0].chosen[option]}" for option in of_dev]
             scores = [cell for each in of_system for cell in _cells(each, systems)]
-            minutes, megabytes = costs[of_system[0].size, system]
-            rows.append([system, *values, *scores, f"{minutes:.1f}", f"{megabytes or ''}"])
+            how = learned[of_system[0].size, system]
+            updates = [span_of(how.updates)] if has_updates else []
+            rows.append([system, *values, *scores, *updates, f"{how.minutes:.1f}", f"{how.megabytes or ''}"])
         yield Table([header, *rows])
     yield from chosen_on_dev(found[0])
     yield from legend(found)
+    yield from remarks(found, learned)
     yield from dict.fromkeys(f"{each.metric}|{each.signature}" for each in found)
+
+
+def remarks(found: Sequence[Result], learned: Learned) -> Iterator[str]:
+    """Yield lines about what the tables cannot show: what systems are whose names do not say it, in what their training
+    differs, and why differences between scores may mean little."""
+    yield from filter(None, dict.fromkeys(described(name, how.components) for (_, name), how in learned.items()))
+    yield from _differences(learned)
+    if len(found[0].scores) == 2:
+        yield "two seeds rarely show a difference; use three or more"
+    for own in by_test(found):
+        scores = [score for each in own if each.metric == LEARNED_BY for score in each.scores]
+        if scores and max(scores) < NOTHING_LEARNED and not own[0].part:
+            yield f"{title_of(own[0])}: every {LEARNED_BY} is below {NOTHING_LEARNED}, so nothing was learned"
+
+
+def _differences(learned: Learned) -> Iterator[str]:
+    """Yield in what the training of systems differs with the same number of pairs."""
+    for size in dict.fromkeys(size for size, _ in learned):
+        own = {system: how for (each, system), how in learned.items() if each == size}
+        for what in ("updates", "examples"):
+            known = {system: tuple(numbers) for system, how in own.items() if (numbers := getattr(how, what))}
+            if len(set(known.values())) > 1:
+                shown = ", ".join(f"{system} {span_of(numbers)}" for system, numbers in known.items())
+                yield f"training {what} differ{f' with {size} pairs' if size else ''}: {shown}"
+
+
+def span_of(numbers: Sequence[int]) -> str:
+    """Return the numbers of all seeds as one, or from the least to the most."""
+    return "–".join(f"{each}" for each in sorted({min(numbers), max(numbers)})) if numbers else ""
 
 
 def legend(found: Sequence[Result]) -> Iterator[str]:
@@ -365,32 +435,35 @@ def _cells(result: Result, systems: int) -> list[str]:
     return [score, difference, *ps[:-1], f"{ps[-1]} {mark}" if ps[-1] else ""]
 
 
-def _latex(found: Sequence[Result], costs: Costs) -> Iterator[str]:
+def _latex(found: Sequence[Result], learned: Learned) -> Iterator[str]:
     """Yield a table for each size, test and challenge set, with a caption and the rules of booktabs."""
     yield r"% \usepackage{booktabs}"
+    has_updates = any(each.updates for each in learned.values())
     for own in by_test(found):
         systems, metrics = (list(dict.fromkeys(getattr(each, name) for each in own)) for name in ("system", "metric"))
         of_dev = list(own[0].chosen)
         scores = [cell for metric in metrics for cell in (latex_text(metric), "$p$")]
-        rows = [["System", *map(latex_text, of_dev), *scores, "CPU min"]]
+        rows = [["System", *map(latex_text, of_dev), *scores, *(["Updates"] if has_updates else []), "CPU min"]]
         for system in systems:
             of_system = [each for each in own if each.system == system]
             values = [latex_text(f"{of_system[0].chosen[option]}") for option in of_dev]
             cells = [cell for each in of_system for cell in _latex_cells(each, own)]
-            rows.append([latex_text(system), *values, *cells, f"{costs[of_system[0].size, system][0]:.1f}"])
+            how = learned[of_system[0].size, system]
+            updates = [span_of(how.updates).replace("–", "--")] if has_updates else []
+            rows.append([latex_text(system), *values, *cells, *updates, f"{how.minutes:.1f}"])
         yield from (r"\begin{table}", r"\centering", rf"\caption{{{_caption(own, len(systems))}}}")
         yield from tabular(rows)
         yield r"\end{table}"
-    yield from (f"% {printable(line)}" for line in chosen_on_dev(found[0]))
+    yield from (f"% {printable(line)}" for line in (*chosen_on_dev(found[0]), *remarks(found, learned)))
     yield from dict.fromkeys(f"% {printable(each.metric)}|{printable(each.signature)}" for each in found)
 
 
 def _latex_cells(result: Result, table: Sequence[Result]) -> list[str]:
-    """Return the cells for a score and its p; the best mean by each metric is bold."""
-    means = [each.mean for each in table if each.metric == result.metric]
+    """Return the cells for a score and its p. The best mean by each metric is bold, unless all are equal."""
+    mean, *means = (round(each.mean, each.decimals) for each in (result, *table) if each.metric == result.metric)
     best = max(means) if result.higher_is_better else min(means)
     score = f"{result.mean:.{result.decimals}f}"
-    score = rf"\textbf{{{score}}}" if abs(result.mean - best) <= ROUNDING else score
+    score = rf"\textbf{{{score}}}" if mean == best and len(set(means)) > 1 else score
     spread = rf" $\pm$ {result.deviation:.{result.decimals}f}" if len(result.scores) > 1 else ""
     mark = r"$^{\dagger}$" if result.verdict else ""
     return [f"{score}{spread}{mark}", latex_text(_shown(result.holm))]
@@ -424,12 +497,13 @@ def _shown(p: float | None) -> str:
     return f"<{SMALLEST_P:.4f}" if p < SMALLEST_P else f"{p:.4f}"
 
 
-def _fields(result: Result, costs: Costs) -> Fields:
-    minutes, megabytes = costs[result.size, result.system]
+def _fields(result: Result, learned: Learned) -> Fields:
+    how = learned[result.size, result.system]
     return {
         "size": result.size,
         "test": result.test,
         "system": result.system,
+        **how.components,
         **result.chosen,
         "metric": result.metric,
         "mean": result.mean,
@@ -439,7 +513,9 @@ def _fields(result: Result, costs: Costs) -> Fields:
         "p": result.p,
         "holm": result.holm,
         "verdict": result.verdict,
-        "cpu_minutes": minutes,
-        "megabytes": megabytes,
+        "updates": statistics.mean(how.updates) if how.updates else None,
+        "examples": statistics.mean(how.examples) if how.examples else None,
+        "cpu_minutes": how.minutes,
+        "megabytes": how.megabytes,
         "signature": result.signature,
     }

@@ -342,7 +342,8 @@ def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
     otherwise they follow the list. Raises as `do_all`.
     """
     progress = {verb: Progress(total, jobs) for verb, total in Counter(task.verb for task in tasks).items()}
-    order = TopologicalSorter({task: [each for each in task.needs if each in tasks] for task in tasks})
+    places = {task: place for place, task in enumerate(tasks)}
+    order = TopologicalSorter({task: [each for each in task.needs if each in places] for task in tasks})
     order.prepare()
     ready, running = list[Task](), set[Future[Task]]()
 
@@ -355,7 +356,7 @@ def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
     with Interruption() as interruption, ThreadPoolExecutor(jobs) as pool:
         try:
             while order.is_active():
-                ready = sorted([*ready, *order.get_ready()], key=lambda task: (-task.depth, tasks.index(task)))
+                ready = sorted([*ready, *order.get_ready()], key=lambda task: (-task.depth, places[task]))
                 while ready and len(running) < jobs:
                     running.add(pool.submit(work, ready.pop(0)))
                 with interruption.at_once():

@@ -1,6 +1,6 @@
 """The work of a run of any kind: its tasks and their outputs, and checks of its data."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +25,7 @@ class Work:
         """jobs: number of parsing processes. Raises BadInput."""
         self.place, self.run, self.jobs = place, run, jobs
         self.tasks: list[Task] = []
+        self._makers: dict[Path, list[Task]] = {}  # by path, the tasks that make it
         self.sets: dict[str, dict[str, Path]] = {}
 
     def outputs(self) -> list[Output]:
@@ -34,6 +35,10 @@ class Work:
     def chosen(self) -> Chosen:
         """Return for each size and system the value of the tuned option."""
         return {}
+
+    def described(self) -> Iterator[str]:
+        """Yield what each system is whose name does not say it."""
+        yield from ()
 
     def add(
         self,
@@ -48,8 +53,9 @@ class Work:
         makes them."""
         given = {} if callable(inputs) else inputs
         paths = [*(each for value in given.values() for each in paths_in(value)), *needs]
-        needed = tuple(dict.fromkeys(task for path in paths for task in self.tasks if task.path == path))
+        needed = tuple(dict.fromkeys(task for each in paths for task in self._makers.get(each, ())))
         self.tasks.append(Task(*name, path, needed, inputs if callable(inputs) else lambda: given, work, anew))
+        self._makers.setdefault(path, []).append(self.tasks[-1])
         return path
 
     def add_call(self, name: tuple[str, str], path: Path, call: str, options: Options, anew: bool = False) -> Path:

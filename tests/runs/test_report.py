@@ -138,10 +138,21 @@ def test_numbers_in_the_report_match_the_outputs(tmp_path: Path) -> None:
     costs = data["costs"][1]
     assert (costs["minutes"], costs["updates"], costs["megabytes"]) == ([1, 2], [200, 200], 100)
     assert (costs["seconds"], costs["peak"]) == ([1200 / len(references), 2400 / len(references)], 50)
+    assert [[row["updates"] for row in each["rows"]] for each in data["tables"]] == [["200"] * 3] * 2
+    assert "two seeds rarely show a difference; use three or more" in data["notes"]
     item = data["tests"][0]["items"][7]
     assert item["outputs"][1][0]["text"] == translated(5, 1)[7] and "dependencies" in item["outputs"][1][0]
     of_sentence = sacrebleu.sentence_chrf(translated(5, 1)[7], [references[7]]).score
     assert item["scores"][1][1][0] == pytest.approx(of_sentence, abs=0.006)
+
+
+def test_the_report_says_in_what_training_differs(tmp_path: Path) -> None:
+    found = of_translations(tmp_path)
+    for output in found.made:
+        (output.model / "log.tsv").write_text(LOG.format(5, 4, 20).replace("200", f"{len(output.system)}00"))
+    data = data_of(found, tmp_path)
+    assert [row["updates"] for row in data["tables"][0]["rows"]] == [f"{len(system)}00" for system in SYSTEMS]
+    assert [note for note in data["notes"] if note.startswith("training updates differ: base 400, new 300, ")]
 
 
 def test_long_tests_show_the_sentences_that_differ_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,6 +196,7 @@ LOOK = """
   const heads = all("#results thead button");
   const lines = () => all("article h3").map((head) => head.firstChild.textContent);
   seen.best = all("#results .best").length;
+  seen.updates = column(heads.length - 1);
   heads[1].click();
   seen.sorted = [column(1), heads[1].parentElement.getAttribute("aria-sort")];
   heads[0].click();
@@ -222,7 +234,7 @@ def test_a_browser_sorts_searches_and_compares(tmp_path: Path) -> None:
     look = seen(page_of(of_translations(tmp_path), tmp_path), tmp_path)
     scores = [float(cell.split()[0]) for cell in look["sorted"][0]]
     assert scores == sorted(scores, reverse=True) and look["sorted"][1] == "descending"
-    assert look["best"] == 2 and look["systems"] == list(SYSTEMS)
+    assert look["best"] == 2 and look["systems"] == list(SYSTEMS) and look["updates"][1:] == ["200", "200"]
     assert len(look["lines"]) == 10 and look["found"] == [["Line 14"], "1–1 of 1 sentences."]
     assert look["none"] == [[], "No sentence has this text."]
     assert look["turned"] == [[f"Line {n}" for n in range(11, 21)], False]

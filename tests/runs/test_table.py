@@ -8,10 +8,25 @@ from pathlib import Path
 
 import pytest
 import sacrebleu
+from hypothesis import given
+from hypothesis import strategies as st
 
+from synmt.metrics.config import FORMS
 from synmt.metrics.significance import holm
+from synmt.model.files import FORMAT
 from synmt.runs.file import Segments
-from synmt.runs.table import Measured, Output, Result, costs_of, found_words, legend, report, results
+from synmt.runs.table import (
+    Learning,
+    Measured,
+    Output,
+    Result,
+    found_words,
+    learned_of,
+    legend,
+    remarks,
+    report,
+    results,
+)  # fmt: skip
 from synmt.runs.tasks import Made
 from synmt.streams import BadInput
 from tests.conftest import Noted
@@ -58,7 +73,7 @@ class Done:
         return list(results(Measured.of(self.outputs(), self.metrics)))
 
     def report(self, form: str) -> list[str]:
-        costs = costs_of({each: Made({}, 60.0 * each.seed, 100) for each in self.outputs()})
+        costs = learned_of({each: Made({}, 60.0 * each.seed, 100) for each in self.outputs()})
         return list(report(self.found(), costs, form))
 
 
@@ -233,6 +248,74 @@ def test_latex_marks_the_best_system_and_explains_the_numbers(done: Done, metric
     done.seeds = [1]
     text = "\n".join(done.report("latex"))
     assert r"\pm" not in text and "score of one seed" in text and "between test sentences only" in text
+
+
+def trained(done: Done, system: str, seed: int, updates: int, examples: int, encoder: str = "sequence") -> None:
+    """Write the log and the config of a model."""
+    folder = done.folder / f"{system}.{seed}.model"
+    folder.mkdir(exist_ok=True)
+    (folder / "log.tsv").write_text(f"update\tvalid_loss\n{updates}\t2.5\n")
+    config = {"model": {"source": {encoder: {}}, "target": {"ideas": {"sequence": {}}}}}
+    fields = {"format": FORMAT, **config, "training": {"examples": examples}}
+    (folder / "config.json").write_text(json.dumps(fields))
+
+
+def test_tables_show_updates_and_say_in_what_training_differs(done: Done) -> None:
+    """A line names the systems whose training differs; every form of the table shows updates."""
+    own = {("base", 1): (144, 800), ("base", 2): (144, 800), ("new", 1): (234, 799), ("new", 2): (230, 799)}
+    for (system, seed), numbers in own.items():
+        trained(done, system, seed, *numbers, encoder="mask" if system == "new" else "sequence")
+    outputs = [replace(each, model=done.folder / f"{each.model}.model") for each in done.outputs()]
+    found = list(results(Measured.of(outputs, done.metrics)))
+    learned = learned_of({each: Made({}, 60.0, 100) for each in outputs})
+    said = {
+        "base: encoder sequence, decoder sequence",
+        "new: encoder mask, decoder sequence",
+        "training updates differ: base 144, new 230–234",
+        "training examples differ: base 800, new 799",
+        "two seeds rarely show a difference; use three or more",
+    }
+    assert set(remarks(found, learned)) == said
+    forms = {form: list(report(found, learned, form)) for form in FORMS}
+    assert forms["text"][1].split()[-4:] == ["updates", "CPU", "min", "MB"]
+    assert forms["text"][2].split()[-3:] == ["144", "1.0", "100"] and forms["text"][3].split()[-3] == "230–234"
+    assert said < set(forms["text"]) and {f"% {line}" for line in said} < set(forms["latex"])
+    assert any(line.endswith(r"& 144 & 1.0 \\") for line in forms["latex"])
+    assert any(line.endswith(r"& 230--234 & 1.0 \\") for line in forms["latex"])
+    rows = list(map(json.loads, forms["json"]))
+    assert [(row["updates"], row["examples"]) for row in rows[::2]] == [(144, 800), (232, 799)]
+    assert [(row["encoder"], row["decoder"]) for row in rows[::2]] == [("sequence", "sequence"), ("mask", "sequence")]
+    header, first, *_ = (line.split("\t") for line in forms["tsv"])
+    assert first[header.index("updates")] == "144" and first[header.index("examples")] == "800"
+    for system, seed in own:
+        trained(done, system, seed, 144, 800)
+    equal = learned_of({each: Made({}, 60.0, 100) for each in outputs})
+    assert not any("differ:" in line for line in remarks(found, equal))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=4), st.booleans())
+def test_latex_marks_what_reads_as_the_best_unless_all_are_equal(scores: list[tuple[int, int]], higher: bool) -> None:
+    """A difference that is not printed does not count."""
+    means = [5 + whole / 100 + part / 10_000 for whole, part in scores]
+    found = [Result(None, "test", f"s{n}", "BLEU", [each], "", higher_is_better=higher) for n, each in enumerate(means)]
+    lines = report(found, {(None, each.system): Learning(1.0, None) for each in found}, "latex")
+    rows = [line for line in lines if line.startswith("s")]
+    shown = [whole for whole, _ in scores]
+    best = (max if higher else min)(shown)
+    assert [r"\textbf" in row for row in rows] == [each == best and len(set(shown)) > 1 for each in shown]
+
+
+def test_a_table_without_anything_learned_says_so(done: Done) -> None:
+    """Every BLEU is below 1, of all systems and seeds."""
+    line = "flickr, trained on all pairs: every BLEU is below 1, so nothing was learned"
+    assert line not in done.report("text")
+    for system, seed in TRANSLATIONS:
+        done.write(system, seed, ["x"] * len(REFERENCE))
+    assert {form: any(line in each for each in done.report(form)) for form in FORMS} == {
+        "text": True, "tsv": False, "json": False, "latex": True,
+    }  # fmt: skip
+    done.write("new", 2, REFERENCE)
+    assert line not in done.report("text")
 
 
 def test_several_systems_have_a_corrected_p(done: Done) -> None:
