@@ -1,5 +1,6 @@
 """The run file: what to compare, in TOML (docs/runs.md)."""
 
+import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,8 +10,9 @@ from typing import Any
 from synmt.challenge.query import query_of
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig, unknown
-from synmt.options import LARGEST, PATHS, Scope, keywords_of, refusals
+from synmt.options import LARGEST, PATHS, Scope, is_language, keywords_of, refusals
 from synmt.parsers.config import scope_of, uses_embedded
+from synmt.parsers.parser import CONSTITUENCY, DEPENDENCY, embedded_model
 from synmt.runs.calls import known_of
 from synmt.streams import BadInput, readable
 from synmt.streams.inputs import compression_of
@@ -26,6 +28,9 @@ OWN = {
               "scores", "lexicon", "phrases", "predictions", "max-words"),
     "project": ("aligner", "markup", "strip", "source-language", "target-language", "tokenizer"),
 }  # fmt: skip
+LARGEST_FILE = 2**22  # bytes
+DEEPEST = 4  # levels of tables and lists; a run file needs three
+DEEP_KEY = re.compile(rb"""(?<![\w\-"'])(?:(?:[\w\-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 LONGEST_NAME = 100  # bytes; two names and a suffix form the name of a file
 ROWS = {
     "systems": "train",
@@ -130,7 +135,7 @@ class RunFile:
         """Return the options of `synmt parse` for text in a language.
 
         parser: used unless the run names one; others: languages that the run parses, too. Raises BadInput for an option
-        that suits only one language.
+        that suits only one language, and for a language without an embedded model.
         """
         given = self.options.get("parse", {})
         languages = sorted({language, *others})
@@ -138,7 +143,19 @@ class RunFile:
             if name in given and len(languages) > 1:
                 raise BadInput(f"parse: {name} is for one language, but the run parses {' and '.join(languages)}")
         options = {"parser": parser, **given}
-        return {"language": language, **options} if uses_embedded(options) else options
+        if not uses_embedded(options):
+            return options
+        options = {"language": language, **options}
+        has_udpipe = str(options.get("model", "")).endswith(".udpipe")
+        for name, kind, is_given in (
+            ("udpipe", DEPENDENCY, has_udpipe), ("benepar", CONSTITUENCY, "model" in options and not has_udpipe)
+        ):  # fmt: skip
+            if name in options["parser"].split("+") and not is_given:
+                try:
+                    embedded_model(kind, options["language"])
+                except ValueError as error:
+                    raise BadInput(f"parse: {error}") from None
+        return options
 
     def numbered_sets(self) -> dict[str, Path]:
         """Return the challenge sets that are files of line numbers."""
@@ -161,12 +178,41 @@ def read_run(path: Path, folder: Path | None = None) -> RunFile:
     """Read a run file. File names in it are relative to `folder`, or by default to its own folder. Raises BadInput."""
     try:
         with path.open("rb") as stream:
-            fields = tomllib.load(stream)
+            data = stream.read(LARGEST_FILE + 1)
+        if len(data) > LARGEST_FILE:
+            raise ValueError(f"has more than {LARGEST_FILE} bytes, which no run file needs")
+        if DEEP_KEY.search(data):  # tomllib needs memory for the square of its parts
+            raise RecursionError
+        fields = tomllib.loads(data.decode("utf-8-sig"))
+        for name, value in fields.items():
+            check_value(name, value)
         return _run(fields, folder or path.parent)
     except OSError as error:
         raise BadInput(error.strerror or str(error), str(path)) from None
-    except ValueError as error:  # including errors of TOML and UTF-8
-        raise BadInput(str(error), str(path)) from None
+    except UnicodeDecodeError as error:
+        raise BadInput("not UTF-8", str(path), data.count(b"\n", 0, error.start) + 1) from None
+    except RecursionError:
+        raise BadInput("tables or lists are nested too deeply", str(path)) from None
+    except ValueError as error:  # including errors of TOML
+        too_large = "integer string conversion" in str(error)
+        raise BadInput("a number is too large" if too_large else str(error), str(path)) from None
+
+
+def check_value(place: str, value: Any, depth: int = DEEPEST) -> None:
+    """Raise ValueError for a value that nothing in a run file can have. place: its key; depth: of tables and lists that
+    may follow."""
+    if isinstance(value, dict | list) and not depth:
+        raise ValueError(f"{place:.80}: tables or lists are nested too deeply")
+    if isinstance(value, dict):
+        for name, own in value.items():
+            check_value(f"{place}: {name}", own, depth - 1)
+    elif isinstance(value, list):
+        for own in value:
+            check_value(place, own, depth - 1)
+    elif isinstance(value, int) and abs(value) > 2**64:
+        raise ValueError(f"{place}: a number is too large; the largest is {LARGEST}")
+    elif not isinstance(value, str | int | float):
+        raise ValueError(f"{place}: {value} is a date or time, which nothing in a run file can be")
 
 
 def with_options(run: RunFile) -> RunFile:
@@ -270,6 +316,9 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
         raise ValueError("data takes only train and languages")
     if not isinstance(languages, list) or len(languages) != 2 or not all(isinstance(each, str) for each in languages):
         raise ValueError("languages must be [source language, target language]")
+    for language in languages:
+        if not is_language(language):
+            raise ValueError(f"languages: {language!r} is not a code such as en")
     if "sizes" in fields and "train" not in data:
         raise ValueError("sizes have no effect without training data")
     if not tests:

@@ -1,6 +1,7 @@
 """A run, from its file to its table, as a whole or task by task."""
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -13,10 +14,21 @@ from synmt.runs.aligners import Aligners
 from synmt.runs.file import LOSS, RunFile, read_run, safe_path, with_options
 from synmt.runs.projections import Projections
 from synmt.runs.systems import Systems
-from synmt.runs.table import Measured, Output, Result, by_test, costs_of, read_scores, read_set, report, results
-from synmt.runs.tasks import Progress, Workplace, do, do_all
+from synmt.runs.table import (
+    Measured,
+    Output,
+    Result,
+    by_test,
+    learned_of,
+    read_scores,
+    read_set,
+    remarks,
+    report,
+    results,
+)
+from synmt.runs.tasks import Progress, Task, Workplace, do, do_all
 from synmt.runs.work import Work
-from synmt.streams import BadInput, WrongUsage, counted, shown
+from synmt.streams import BadInput, WrongUsage, counted, note, shown
 from synmt.streams.paths import check_apart, check_writable
 
 KINDS: Mapping[str, type[Work]] = {"systems": Systems, "aligners": Aligners, "projections": Projections}
@@ -57,7 +69,10 @@ class Run:
             raise BadInput(str(error), str(file)) from None
         if against not in (None, *run.systems):
             raise BadInput(f"has no system {against!r}, only {', '.join(run.systems)}", str(file))
-        work = KINDS[run.kind](place, run, jobs)
+        try:
+            work = KINDS[run.kind](place, run, jobs)
+        except BadInput as error:
+            raise BadInput(error.cause, error.place or str(file)) from None
         if run.options.get("parse") and not any(each.verb == "parsing" for each in work.tasks):
             raise BadInput("parse has no effect: this run parses no text", str(file))
         for own in by_test(work.outputs()) if run.segments else []:
@@ -116,6 +131,11 @@ class Run:
         if page:
             page = Path(page)
             self._check_page(page)
+        asked = dict[Path, bool]()
+        if undone := [task for task in self.work.tasks if not place.is_done(task, asked)]:
+            self._check_devices(undone)
+            for line in self.work.described():
+                print(f"synmt run: {line}", file=sys.stderr, flush=True)
         with place.opened():
             do_all(place, self.work.tasks, self.jobs)
             outputs = self._shown()
@@ -137,7 +157,22 @@ class Run:
                 written = {each: place.made(each.path) for each in translations}
                 known = Found(self.given, place, measured, found, made, written)
                 write_output(page, page_of(known, self.file).encode())
-        return report(found, costs_of(made), form)
+            learned = learned_of(made)
+        for remark in remarks(found, learned) if form != "text" else ():
+            note(remark)
+        return report(found, learned, form)
+
+    def _check_devices(self, tasks: Sequence[Task]) -> None:
+        """Raise BadInput for a task that asks for a device that this machine lacks."""
+        devices = {str(task.inputs().get("device", "auto")): task.name for task in reversed(tasks)}
+        for device, name in devices.items():
+            if device not in ("auto", "cpu"):
+                from synmt.device import local_device  # imports torch
+
+                try:
+                    local_device(device)
+                except (BadInput, WrongUsage) as error:
+                    raise BadInput(f"{name}: {error}", str(self.file)) from None
 
     def _check_page(self, page: Path) -> None:
         check_apart([("--report", str(page))], [str(self.file), *map(str, self.files())])

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -19,6 +19,7 @@ from synmt.runs.calls import known_of
 from synmt.runs.file import COMMANDS, OF_ALIGNERS, OWN, ROWS, Options, RunFile, read_run, with_options
 from synmt.runs.projections import Projections
 from synmt.runs.systems import MODEL, Plan, plan
+from synmt.runs.table import components_of, described
 from synmt.runs.tasks import Workplace
 from synmt.streams import BadInput
 from tests.api.test_face import some_value
@@ -65,7 +66,7 @@ def test_a_plan_has_every_system_seed_and_size(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert len({each.name for each in planned.trainings}) == 2 * 2 * 4
     assert planned.needs == ({"tree", SOME_HEADS}, {"heads", "deprels"})
-    shared = ["--preset", "small", "--learning-rate", "0.01"]
+    shared = ["--batch-by", "subwords", "--preset", "small", "--learning-rate", "0.01"]
     assert planned.reads == {"tree", SOME_HEADS}
     assert [arguments(each.options) for each in planned.trainings[:4]] == [
         [*shared, "--model", "sequence"],
@@ -126,35 +127,56 @@ def test_a_shared_option_reaches_the_systems_that_may_name_it(tmp_path: Path) ->
     assert min(found[number] for number in (0, 1, len(run.systems))) > 0
 
 
-def test_the_name_of_a_system_chooses_its_ideas_unless_its_own_options_do(tmp_path: Path) -> None:
+def components(run: RunFile, name: str, own: Options, place: str) -> tuple[str, ...] | None:
+    """Return the components of a system with this name, None if they do not combine. place: of the options in the
+    file."""
+    of = {each: own if each == place else {} for each in ("systems", "sizes", "train")}
+    options = {"train": {**run.options["train"], **of["train"]}}
+    given = replace(run, systems={name: of["systems"]}, sizes={10: of["sizes"]}, options=options)
+    try:
+        (model,) = plan(given).models.values()
+    except BadInput:
+        return None
+    return tuple(components_of(model.fields()).values())
+
+
+def test_the_name_of_a_system_chooses_its_components_only_where_no_option_does(tmp_path: Path) -> None:
+    """If an option of its own chooses a component, the system has what the same options give to any other name. Shared
+    options leave a name the side that they do not choose."""
     run, found = read(RUN, tmp_path), Counter[str]()
-    train = run.options["train"]
+    chosen = {"source-syntax": ["sequence", "pascal"], "target-syntax": ["sequence", "tags"], "model": ["mask", "tags"]}
     for name in {*SOURCE_IDEAS, *TARGET_IDEAS, "mask+pascal", "parent+gcn"}:
-        sides = ["source-syntax", "target-syntax"]
-        named, other = sides if set(name.split("+")) <= SOURCE_IDEAS.keys() else sides[::-1]
-        for option, value in {other: "supervised-decoder-heads", named: "sequence", "model": "mixed"}.items():
-            for place in "systems", "sizes", "train":
-                of = {each: {option: value} if each == place else {} for each in ("systems", "sizes", "train")}
-                with suppress(BadInput):  # the ideas do not combine
-                    given = replace(
-                        run, systems={name: of["systems"]}, sizes={10: of["sizes"]},
-                        options={"train": {**train, **of["train"]}},
-                    )  # fmt: skip
-                    options = plan(given).trainings[0].options
-                    replaced = place == "systems" and option != other
-                    assert options.get(named) == (of["systems"].get(named) if replaced else name), (name, option, place)
-                    found[option] += 1
-    assert min(found.values()) > 9
+        side = 0 if set(name.split("+")) <= SOURCE_IDEAS.keys() else 1
+        plain = components(run, name, {}, "systems")
+        assert plain is None or plain[side] == name, name
+        for option, value in ((option, value) for option, values in chosen.items() for value in values):
+            bare = components(run, "any name", {option: value}, "systems")
+            assert components(run, name, {option: value}, "systems") == bare, (name, option)
+            for place in "sizes", "train":
+                taken = components(run, name, {option: value}, place)
+                is_chosen = option == MODEL[1 + side] or (option == "model" and bare and bare[side] != "sequence")
+                assert taken is None or taken[side] == (bare[side] if is_chosen and bare else name), (name, option)
+                assert taken is None or bare is None or taken[1 - side] == bare[1 - side], (name, option)
+                found[f"{place} {taken is not None}"] += 1
+    assert found["sizes True"] == found["train True"] > 80
 
 
-@pytest.mark.parametrize(
-    ("name", "has"), [("mask", ""), ("other", ""), ("sequence", "mask"), ("tags", "sequence"), ("pascal", "mask")]
-)
-def test_a_system_is_not_named_after_other_ideas_than_those_of_init(name: str, has: str, tmp_path: Path) -> None:
+def test_a_run_says_what_a_system_is_whose_name_does_not_say_it(tmp_path: Path) -> None:
     write_model(tmp_path / "start", "mask")
-    text = re.sub(r"(?ms)^\[systems\].*", f"[systems]\n'{name}' = {{ init = '{tmp_path / 'start'}' }}\n", RUN)
-    with pytest.raises(BadInput, match=f"system {name}: the model of init has {has};") if has else nullcontext():
-        planned_of(text, tmp_path)
+    systems = {
+        "mask = {}": "",
+        '"mask+pascal" = { pascal-heads = 1 }': "",
+        'same = { model = "sequence" }': "same: encoder sequence, decoder sequence",
+        'parent = { source-syntax = "supervised-heads" }': "parent: encoder supervised-heads, decoder sequence",
+        'mask = { target-syntax = "tags" }': "mask: encoder sequence, decoder tags",
+        f"tags = {{ init = '{tmp_path / 'start'}' }}": "tags: encoder mask, decoder sequence",
+        f"mask = {{ init = '{tmp_path / 'start'}' }}": "",
+    }
+    for system, line in systems.items():
+        ((name, model),) = planned_of(
+            re.sub(r"(?ms)^\[systems\].*", f"[systems]\n{system}\n", RUN), tmp_path
+        ).models.items()
+        assert described(name, components_of(model.fields())) == line
 
 
 def test_files_in_options_are_taken(tmp_path: Path) -> None:
@@ -320,7 +342,7 @@ def test_invalid_files(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"missing\.toml: No such file"):
         read_run(tmp_path / "missing.toml")
     (tmp_path / "run.toml").write_bytes(b"\xff")
-    with pytest.raises(BadInput, match=r"run\.toml: "):
+    with pytest.raises(BadInput, match=r"run\.toml:1: not UTF-8$"):
         read_run(tmp_path / "run.toml")
 
 
