@@ -236,7 +236,7 @@ def _check_of_aligner(own: Options, names: Iterable[str]) -> None:
     if letters is not None and (type(letters) is not int or letters < 1):
         raise ValueError(f"letters cannot be {letters!r}; it must be a whole number from 1")
     for each in LEARNED:
-        if each in own and own[each] not in names and not Path(str(own[each])).exists():
+        if each in own and own[each] not in names and (own[each] == "" or not Path(str(own[each])).exists()):
             raise ValueError(f"{each}: {own[each]} is neither an aligner of the run nor a file")
 
 

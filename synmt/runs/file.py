@@ -31,6 +31,7 @@ OWN = {
 LARGEST_FILE = 2**22  # bytes
 DEEPEST = 4  # levels of tables and lists; a run file needs three
 DEEP_KEY = re.compile(rb"""(?<![\w\-"'])(?:(?:[\w\-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
+RELEASED = re.compile(r"benepar_\w+")  # names of parsing models that are no files
 LONGEST_NAME = 100  # bytes; two names and a suffix form the name of a file
 ROWS = {
     "systems": "train",
@@ -249,10 +250,12 @@ def checked(kind: str, place: str, options: Options) -> Options:
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from None
         metavar = known[name].setting.metavar if name in known else ""
-        is_file = metavar in PATHS and Path(str(value)).exists()
-        may_be_name = metavar == "NAME|PATH" and not str(value).endswith(".udpipe")
+        is_file = metavar in PATHS and value != "" and Path(str(value)).exists()
+        may_be_name = metavar == "NAME|PATH" and RELEASED.fullmatch(str(value))
         if metavar in PATHS and not is_file and not may_be_name:
             raise ValueError(f"{place}: {name}: no file {value}")
+        if metavar == "FILE" and Path(str(value)).is_dir():
+            raise ValueError(f"{place}: {name}: {value} is a folder")
         found[name] = safe_path(Path(str(value))) if is_file else value
     if kind == "parse":
         check_together(kind, place, found, scope_of(found))
