@@ -11,6 +11,8 @@ Laws, each with a test:
 - Whatever can be refused is refused before any work: options, data and incompatible combinations.
 - The names of files, systems and tests do not affect the table; no two outputs of a run share a path.
 - All systems read the same words, and text is parsed in the same way as in training.
+- All systems learn from the same pairs in the same batches unless the run file chooses otherwise; the table says in
+  what their training differs.
 - An option with several values is tuned on dev, by its mean score over all seeds.
 - The last message of a process is the error of the run.
 """

@@ -107,8 +107,10 @@ def plan(run: RunFile) -> Plan:
 
 def _system_of(name: str, own: Options, shared: Options, run: RunFile) -> tuple[Options, ModelConfig, dict[str, str]]:
     """Return a system's own options with the shared ones that have an effect, the config of its model, and why the
-    other shared options have none. Raises ValueError for incompatible options."""
+    other shared options have none. Raises ValueError for incompatible options, and BadInput if TensorBoard is
+    asked for, but not installed."""
     from synmt.model.folder import read_folder_config
+    from synmt.training.log import check_installed
     from synmt.training.presets import scope_of
     from synmt.training.start import configs_of
 
@@ -121,6 +123,8 @@ def _system_of(name: str, own: Options, shared: Options, run: RunFile) -> tuple[
     options, unused = used_of("train", own, shared, scope, of_run)
     for cause in unused_in("train", {**options, **of_run}, scope).values():
         raise ValueError(cause)
+    if options.get("tensorboard"):
+        check_installed()
     model, _ = configs_of(keywords("train", options), start, str(run.train.source), str(run.train.target))
     return options, model, unused
 

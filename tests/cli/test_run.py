@@ -98,6 +98,38 @@ def test_a_run_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
     assert is_one_line_of_error(synmt("run", run), "was made with updates 2, not 3; name another --out, or remove it")
 
 
+def test_all_systems_learn_from_the_same_batches(run: Path, warm: None, capfd: pytest.CaptureFixture[str]) -> None:
+    """Linearized trees and arcs among words lengthen no batch. A pair that one decoder leaves out, since its target has
+    two roots, is announced; so is the choice of other batches."""
+    targets = tiny.target_records() * 2
+    text = RUN.replace('["train.jsonl", "train.de"]', '["train.jsonl", "target.jsonl"]', 2)
+    text = text.replace("updates = 2", "epochs = 2\nbatch-tokens = 12\nvalidate-every = 1000")
+    text = text.replace(
+        "mask = {}", 'mask = {}\nparent = { source-syntax = "linearized" }\ntransitions = {}\ntags = {}'
+    )
+
+    def made(out: str, text: str) -> tuple[set[Any], set[Any], list[str]]:
+        (run.parent / "target.jsonl").write_text("".join(f"{write_record(each)}\n" for each in targets))
+        run.write_text(text)
+        lines = output_of("run", run, "--out", run.parent / out).decode().splitlines()
+        rows = [
+            json.loads(line)
+            for line in output_of("run", run, "--out", run.parent / out, "--format", "json").splitlines()
+        ]
+        line = "parent: encoder linearized, decoder sequence"
+        assert f"synmt run: {line}" in capfd.readouterr().err.splitlines() and line in lines
+        return {row["updates"] for row in rows}, {row["examples"] for row in rows}, lines
+
+    updates, examples, said = made("same", text)
+    assert (len(updates), examples) == (1, {8}) and not any("differ:" in line for line in said)
+    updates, _, said = made("tokens", text.replace("epochs = 2", 'epochs = 2\nbatch-by = "tokens"'))
+    assert len(updates) > 1 and any(line.startswith("training updates differ: sequence ") for line in said)
+    targets[3].heads[1] = 0
+    _, examples, said = made("roots", text)
+    assert examples == {7, 8}
+    assert "training examples differ: sequence 8, mask 8, parent 8, transitions 7, tags 7" in said
+
+
 def test_systems_can_be_compared_with_one_that_is_not_the_first(run: Path, warm: None) -> None:
     """The run prints the same table as without the systems above it."""
     run.write_text(f"{RUN}pascal = {{}}\n")
