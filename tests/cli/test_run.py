@@ -101,7 +101,7 @@ def test_a_run_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
 def test_all_systems_learn_from_the_same_batches(run: Path, warm: None, capfd: pytest.CaptureFixture[str]) -> None:
     """Linearized trees and arcs among words lengthen no batch. A pair that one decoder leaves out, since its target has
     two roots, is announced; so is the choice of other batches."""
-    targets = tiny.target_records() * 2
+    targets = [*tiny.target_records(), *tiny.target_records()]
     text = RUN.replace('["train.jsonl", "train.de"]', '["train.jsonl", "target.jsonl"]', 2)
     text = text.replace("updates = 2", "epochs = 2\nbatch-tokens = 12\nvalidate-every = 1000")
     text = text.replace(
@@ -124,7 +124,8 @@ def test_all_systems_learn_from_the_same_batches(run: Path, warm: None, capfd: p
     assert (len(updates), examples) == (1, {8}) and not any("differ:" in line for line in said)
     updates, _, said = made("tokens", text.replace("epochs = 2", 'epochs = 2\nbatch-by = "tokens"'))
     assert len(updates) > 1 and any(line.startswith("training updates differ: sequence ") for line in said)
-    targets[3].heads[1] = 0
+    two = targets[3]
+    two.heads, two.deprels, two.sentences = [0, 1, 0, 3, 3], ["root", "rel1", "root", "rel0", "rel1"], [2, 3]
     _, examples, said = made("roots", text)
     assert examples == {7, 8}
     assert "training examples differ: sequence 8, mask 8, parent 8, transitions 7, tags 7" in said
