@@ -314,9 +314,10 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
     data, tests = dict(fields.get("data", {})), fields.get("tests", {})
     languages = ["en", "en"] if kind == "systems" else data.pop("languages", ["en", "en"])
     if kind == "systems" and data.keys() != {"train", "dev"}:
-        raise ValueError("data needs train and dev, and nothing else")
+        named = "".join(f", not {name}" for name in sorted(data.keys() - {"train", "dev"}))
+        raise ValueError(f"data needs train and dev, and nothing else{named}")
     if kind != "systems" and data.keys() - {"train"}:
-        raise ValueError("data takes only train and languages")
+        raise ValueError(f"data takes only train and languages, not {min(data.keys() - {'train'})}")
     if not isinstance(languages, list) or len(languages) != 2 or not all(isinstance(each, str) for each in languages):
         raise ValueError("languages must be [source language, target language]")
     for language in languages:
@@ -345,7 +346,7 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
         _pair("train", data["train"], folder) if "train" in data else None,
         _pair("dev", data["dev"], folder) if "dev" in data else None,
         {name: _pair(name, files, folder, kind) for name, files in tests.items()},
-        {name: _options(own) for name, own in fields[kind].items()},
+        {name: _options(own, name) for name, own in fields[kind].items()},
         _numbers("seeds", fields.get("seeds", [1]), 0),
         _sizes(fields["sizes"], kind) if "sizes" in fields else {None: {}},
         tuple(metrics),
@@ -353,7 +354,7 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
         tuned,
         kind,
         {
-            name: safe_path(folder / each) if isinstance(each, str) else _options(each)
+            name: safe_path(folder / each) if isinstance(each, str) else _options(each, f"challenge {name}")
             for name, each in fields.get("challenge", {}).items()
         },
         (languages[0], languages[1]),
@@ -444,7 +445,7 @@ def _sizes(given: list[Any] | dict[str, Any], kind: str) -> dict[int | None, Opt
     if any(given.values()) and kind != "systems":
         raise ValueError(f"sizes: options have no effect on {kind}")
     sizes = _numbers("sizes", [int(key) if key.isascii() and key.isdecimal() else key for key in given], 1)
-    return dict(zip(sizes, map(_options, given.values()), strict=True))
+    return dict(zip(sizes, map(_options, given.values(), given), strict=True))
 
 
 def _tuned(table: Mapping[str, Any]) -> tuple[Options, Tuned | None]:
@@ -461,10 +462,10 @@ def _tuned(table: Mapping[str, Any]) -> tuple[Options, Tuned | None]:
     return table, None
 
 
-def _options(table: Any) -> Options:
-    """Return options whose values a command line can express. Raises ValueError."""
+def _options(table: Any, place: str = "") -> Options:
+    """Return options whose values a command line can express. Raises ValueError. place: the key of the table."""
     if not isinstance(table, dict):
-        raise ValueError(f"{table!r:.40} is not a table of options")
+        raise ValueError(f"{place}: {table!r:.40} is not a table of options")
     for name, value in table.items():
         if value is False:
             raise ValueError(f"{name} cannot be false: leave it out, or set its opposite, as in {name}-no-… = true")

@@ -78,8 +78,8 @@ def refused(file: Path, out: Path, runs: bool) -> str:
 def test_every_key_refuses_impossible_values_before_any_work(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one line, which names the run file, or the data file that is wrong. `device` is refused when the run starts,
-    since --list may run where there is no GPU."""
+    """In one line, which names the key and the run file, or the data file that is wrong. `device` is refused when the
+    run starts, since --list may run where there is no GPU."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     file, tried = written(tmp_path), 0
@@ -90,6 +90,8 @@ def test_every_key_refuses_impossible_values_before_any_work(
             file.write_text(text_of(kind, table, f"{key} = {value}"))
             cause = refused(file, tmp_path / "out", runs=key == "device")
             assert str(tmp_path) in cause and "\n" not in cause, (table, key, value, cause)
+            names = key.partition(".")[0].rpartition("-")[2], "unknown idea", "parse"
+            assert any(each in cause for each in names), (table, key, value, cause)
             tried += 1
     assert tried > 100 and not (tmp_path / "out").exists()
 
