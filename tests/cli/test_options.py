@@ -107,13 +107,16 @@ def lines(folder: Path) -> Iterator[Line]:
         for more in ([], ["--by-sentence"], ["--confidence"], ["--by-length", "3"]):
             yield "score", [*minimal["score"], "--metric", metric, *more]
         yield "significance", [*minimal["significance"], "--metric", metric]
+    for more in (["bleu", "--smooth-method", "floor"], ["ter", "--ter-normalized"], ["ter", "--ter-no-punct"]):
+        for name in ("score", "significance"):
+            yield name, [*minimal[name], "--metric", *more]
     yield "significance", [FILE, "--segments"]
     for report in ("--errors", "--by-relation", "--reliability"):
         yield "score", [*minimal["score"], report]
     for test in next(each for each in settings_of(SignificanceConfig) if each.name == "test").choices:
         yield "significance", [*(minimal["significance"] if test != "sign" else [FILE]), "--test", test]
     for name in ("strengths", "attention", "alignment", "curves"):
-        for form in (*PICTURES, "html", "json", "tsv", "text"):
+        for form in (*PICTURES, "html", "json", "jsonl", "tsv", "text"):
             option = next(each for each in commands()[f"inspect {name}"].params if each.name == "form")
             if form in option.type.choices:  # type: ignore[attr-defined]
                 yield f"inspect {name}", [*minimal[f"inspect {name}"], "--format", form]
