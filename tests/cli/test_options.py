@@ -413,5 +413,7 @@ def test_every_option_of_a_metric_changes_its_score_or_signature(name: str) -> N
         found = [score(hypotheses, references, metrics=[name], **each) for each in given]
         assert any(each != plain for each in found), option
     for option in OTHERS.keys() - used:
-        with pytest.raises(WrongUsage, match=f"{re.escape(name)} does not use --{option}; it belongs to "):
-            check_used({option: None}, list(options_in(MetricConfig).values()), scope_of_metrics([name]))
+        needed = {each.replace("_", "-"): value for each, value in NEEDED.get(option, {}).items()}
+        flags = "|".join([option, *needed])
+        with pytest.raises(WrongUsage, match=f"{re.escape(name)} does not use --({flags}); it belongs to "):
+            check_used({option: None, **needed}, list(options_in(MetricConfig).values()), scope_of_metrics([name]))
