@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from synmt.streams import BadInput, WrongUsage
+from synmt.streams import BadInput, Message, WrongUsage
 
 Precision = Literal["auto", "fp32", "bf16", "int8"]
 
@@ -25,7 +25,7 @@ def local_device(name: str) -> torch.device:
     try:
         known = torch.device(name)
     except RuntimeError:
-        raise WrongUsage(f"--device cannot be {name!r}; use auto, cpu, cuda or cuda:N") from None
+        raise WrongUsage(Message("--device cannot be {!r}; use auto, cpu, cuda or cuda:N", name)) from None
     try:
         device = torch.empty(0, device=known).device  # with its number, even if the name has none
     except (RuntimeError, AssertionError) as error:

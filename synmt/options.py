@@ -20,7 +20,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from typing import Any, Literal, TypeVar
 
-from synmt.streams import WrongUsage
+from synmt.streams import Message, WrongUsage
 
 Config = TypeVar("Config")
 LARGEST = 2**32 - 1  # limit of any number, as for most seeds; larger sizes overflow before memory is allocated
@@ -244,19 +244,19 @@ def refusal(option: Option, scope: Scope, values: Mapping[str, Any]) -> str:
     flag = f"--{option.name}"
     for condition in option.unless:
         if scope.rules_out(condition, values):
-            return f"{flag} has no effect with {condition}"
+            return Message(f"{flag} has no effect with {condition}")
     unmet = [group for group in option.needs if not any(scope.holds(each, values) for each in group)]
     for group in unmet:
         if group[0].startswith("--"):
-            return f"{flag} needs {' or '.join(group)}"
+            return Message(f"{flag} needs {' or '.join(group)}")
     if not scope.uses(option.name):
         if option.name in scope.lost:
-            return f"{flag} has no effect with {scope.lost[option.name]}"
+            return Message(f"{flag} has no effect with {scope.lost[option.name]}")
         owners = scope.owners[option.name]
         names = ", ".join(owner.rpartition(" ")[2] for owner in owners)
         others = f"it belongs to {names}: add {owners[0]}" if owners else "nothing uses it here"
-        return f"{scope.chosen} does not use {flag}; {others}"
-    return f"{flag} needs {' or '.join(map(scope.named, unmet[0]))}" if unmet else ""
+        return Message(f"{scope.chosen} does not use {flag}; {others}")
+    return Message(f"{flag} needs {' or '.join(map(scope.named, unmet[0]))}") if unmet else ""
 
 
 def check_used(given: Mapping[str, Any], options: Collection[Option], scope: Scope) -> None:

@@ -77,3 +77,16 @@ def test_a_number_and_its_noun_agree() -> None:
     assert [counted(number, "line") for number in (0, 1, 2)] == ["0 lines", "1 line", "2 lines"]
     found = {name for name, text in all_messages().items() if NUMBER_WITHOUT_FORMS.search(text)}
     assert found == set()
+
+
+def test_options_are_named_in_messages_that_python_can_turn_into_keywords() -> None:
+    """Otherwise, functions would name `--max-words`. Only what `cli` raises is for the command line alone."""
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())) if path.parent.name != "cli" else ():
+            if isinstance(node, ast.Call) and node.args:
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                text = text_of(node.args[0]) if name in ERRORS | {"add", "note"} else None
+                if text and re.search("--[a-z]", re.sub("synmt [a-z-]+ .*", "", text)):
+                    found.append(f"{path.name}: {text}")
+    assert found == []

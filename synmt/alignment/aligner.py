@@ -25,7 +25,7 @@ from synmt.model.config import check_text
 from synmt.model.files import CONFIG_FILE, check_new, locked, naming, read_config, write_config
 from synmt.model.made import check_same
 from synmt.options import chosen, settings_of
-from synmt.streams import BadInput, Notes, WrongUsage
+from synmt.streams import BadInput, Message, Notes, WrongUsage
 from synmt.streams.process import random_numbers_kept
 from synmt.text.links import DirectedLinks, Link, write_links
 from synmt.text.tokenization import TokenizerName, Words
@@ -171,7 +171,7 @@ def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:
     if name is None:
         name = read_config(folder).get("aligner")
         if not isinstance(name, str) or name not in ALIGNERS:
-            raise BadInput("is not an aligner; name a --method that reads links from this model", str(folder))
+            raise BadInput(Message("is not an aligner; name a --method that reads links from this model"), str(folder))
     elif name not in ALIGNERS:
         raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}")
     with random_numbers_kept():

@@ -14,7 +14,7 @@ from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.source import ENCODERS, encoders_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Known, Option, Preset, Scope, known_in, option_names, settings_of
-from synmt.streams import BadInput, WrongUsage
+from synmt.streams import BadInput, Message, WrongUsage
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TREES, VALIDATION, TrainingConfig
 from synmt.training.presets import bringing
@@ -124,7 +124,7 @@ def scope_of(given: Mapping[str, Any]) -> Scope:
     used, lost = used_by(method, given), dict[str, str]()
     presets, preset = getattr(ALIGNERS[method], "presets", {}), given.get("preset")
     if preset and "preset" in used and preset not in presets:
-        raise WrongUsage(f"{method} has no --preset {preset}, only {', '.join(presets)}")
+        raise WrongUsage(Message("{} has no --preset {}, only {}", method, preset, ", ".join(presets)))
     for name in ("models", "guide"):  # existing models and links need no fitting
         others = {each: value for each, value in given.items() if each != name}
         lost |= dict.fromkeys(used_by(method, others) - used, f"--{name}")

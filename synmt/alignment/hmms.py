@@ -28,7 +28,7 @@ from synmt.alignment.neural_hmm.aligner import NeuralHmm, epochs_for
 from synmt.data.records import SentencePair
 from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked
 from synmt.options import chosen
-from synmt.streams import WrongUsage
+from synmt.streams import Message, WrongUsage
 
 if TYPE_CHECKING:
     from synmt.alignment.extraction import SoftLinks
@@ -108,7 +108,7 @@ class Hmms:
         seconds = START[0] + of_hmm + SECONDS_READ * read * epochs + SECONDS_ALIGNED * cells * 2 / 3
         size = (START[1] + BYTES * min(learned, MOST_CELLS)) / 1e9
         installed = "installed" if find_spec("eflomal") else "of synmt[align]"
-        return (
+        return Message(
             f"fits hmms to {pairs} pairs: about {seconds:.0f} s of a current core, up to four times as long on an old "
             f"one, and {size:.1f} GB; --method hmm takes {of_hmm / seconds:.0%} of that and made 9 to 13 % more errors "
             f"on German and English, eflomal ({installed}) 22 to 35 %"

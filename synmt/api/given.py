@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from synmt.data.records import columns_of_pairs
 from synmt.options import MOST_JOBS, PATHS, Checked, Known, Setting, setting, settings_of
-from synmt.streams import BadInput, BadLines, Line, OnError, WrongUsage, in_keywords, read_lines
+from synmt.streams import BadInput, BadLines, Line, Message, OnError, read_lines
 from synmt.trees.record import ParseRecord, write_record
 
 T = TypeVar("T")
@@ -94,12 +94,11 @@ def _errors_in_keywords() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        named = in_keywords(str(error))
-        if type(error) not in (ValueError, WrongUsage) or named == str(error):  # perhaps of the caller's generator
-            raise
-        raise type(error)(named) from None
+        if isinstance(message := str(error), Message):
+            raise type(error)(message.in_python) from None
+        raise
     except BadInput as error:
-        raise BadInput(in_keywords(error.cause), error.place) from None
+        raise error.in_python from None
 
 
 def _each(results: Iterator[T]) -> Iterator[T]:

@@ -9,7 +9,7 @@ from synmt.api.given import Pair, lines_of_pairs, not_given, takes
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.options import check_keywords, check_used
-from synmt.streams import Notes, OnError, WrongUsage
+from synmt.streams import Message, Notes, OnError, WrongUsage
 from synmt.streams.paths import check_apart
 from synmt.streams.process import random_numbers_kept
 from synmt.training.fit import Recipe
@@ -60,7 +60,7 @@ def train(
         raise WrongUsage(str(error)) from None
     notes = Notes()
     if "preset" not in given:
-        notes.add(f"--preset {DEFAULT}, which suits a CPU; --preset few-pairs suits fewer than 3,000 pairs")
+        notes.add(Message(f"--preset {DEFAULT}, which suits a CPU; --preset few-pairs suits fewer than 3,000 pairs"))
     text = TrainingText(data, config, Recipe(training, given.get("codes"), start), jobs)
     folder = Path(prepared) if prepared else None
     with random_numbers_kept():

@@ -27,6 +27,7 @@ from synmt.challenge.pattern import (
     values_of,
 )
 from synmt.options import Known, check_settings, chosen, config_of, known_in, setting
+from synmt.streams import Message
 from synmt.trees.dependency import UNKNOWN
 from synmt.trees.record import ParseRecord, RecordError
 
@@ -122,9 +123,9 @@ def query_of(options: Mapping[str, Any], linked: WordQuery = WordQuery(), min_mo
     word, head = (config_of(WordQuery, options, prefix) for prefix in ("", "head-"))
     query = Query(word, head, linked, min_move, **chosen(Shape, options))
     if query.pattern and query != Query(linked=linked, min_move=min_move, pattern=query.pattern):
-        raise ValueError("--pattern replaces all other conditions")
+        raise ValueError(Message("--pattern replaces all other conditions"))
     if query == Query():
-        raise ValueError("a query needs a condition, such as --relation or --word")
+        raise ValueError(Message("a query needs a condition, such as --relation or --word"))
     return query
 
 

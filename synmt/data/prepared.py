@@ -26,7 +26,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.files import LARGEST_CONFIG, LARGEST_TEXT, check_inside, locked, naming, write_aside
 from synmt.model.folder import CODES_FILE, MOST_TOKENS, ModelFolder
 from synmt.model.made import check_same, checksum, digest
-from synmt.streams import BadInput, BadLines, Notes, OnError, readable
+from synmt.streams import BadInput, BadLines, Message, Notes, OnError, readable
 from synmt.streams.paths import cache_folder
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import Words
@@ -159,7 +159,7 @@ def opened_pairs(
                     raise  # about the text
                 named = isinstance(error, OSError) and error.filename
                 why = f"the cache cannot be used: {f'{error.filename}: {error.strerror}' if named else error}"
-                notes.add(f"the columns are not saved, since {why}; --prepared names a folder")
+                notes.add(Message("the columns are not saved, since {}; --prepared names a folder", why))
         if found is None:
             temporary = Path(stack.enter_context(TemporaryDirectory(prefix="synmt-")))
             read()(temporary)
@@ -194,7 +194,7 @@ def _saved(
                         raise
                     with naming(folder):
                         (folder / DESCRIPTION).unlink(missing_ok=True)
-                    notes.add(f"{error}; the columns were computed again")
+                    notes.add(Message("{}; the columns were computed again", error))
                 else:
                     stack.enter_context(shared.pop_all())
                     return found

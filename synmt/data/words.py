@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from synmt.ideas.source import lacking
 from synmt.model.config import ModelConfig
-from synmt.streams import BadInput, BadLines, Notes
+from synmt.streams import BadInput, BadLines, Message, Notes
 from synmt.text.tokenization import TokenizerName, Words, WordsName
 from synmt.trees.record import ParseRecord
 
@@ -55,10 +55,11 @@ class Looks:
                 training = "but the tokenizer of the training data is unknown"
             yield f"{text} is tokenized by {made_by}, {training}; give parse records as in training"
         if made_by != "none" and self.tokenized and self.raw <= FEW * self.tokenized:
-            yield (
-                f"{text} looks tokenized in {self.tokenized} of its first {self.lines} lines, and was tokenized again;"
-                " --tokenizer none keeps its words"
-            )
+            yield Message(
+                "{} looks tokenized in {} of its first {} lines, and was tokenized again;"
+                " --tokenizer none keeps its words",
+                text, self.tokenized, self.lines,
+            )  # fmt: skip
         if 2 * self.tabs > self.lines:
             yield f"{text} has tabs in {self.tabs} of its first {self.lines} lines; give one column"
         if self.others:

@@ -19,7 +19,7 @@ import orjson
 
 from synmt.inspection import PictureConfig, PictureForm
 from synmt.metrics.report import json_array, printable
-from synmt.streams import BadInput, note, readable
+from synmt.streams import BadInput, Message, note, readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -208,7 +208,7 @@ def picture(draw: "Callable[[Figure], None]", form: PictureForm, look: PictureCo
             figure.set_size_inches(look.width, look.width * figure.get_figheight() / figure.get_figwidth())
         wide, high = map(int, figure.get_size_inches() * look.dpi)
         if form == "png" and (wide * high > MOST_DOTS or max(wide, high) >= LONGEST_SIDE):
-            raise BadInput(f"a PNG of {wide} x {high} dots is too large: use fewer with --dpi, or SVG")
+            raise BadInput(Message("a PNG of {} x {} dots is too large: use fewer with --dpi, or SVG", wide, high))
         figure.savefig(file, format=form, dpi=look.dpi, metadata=METADATA[form])
     if form != "svg" and any("missing from font" in str(warning.message) for warning in caught):
         note("no installed font has some of the characters; an SVG would keep them")

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar
 
 from synmt.metrics import METRICS
 from synmt.options import Checked, Scope, option_names, setting
+from synmt.streams import Message
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])  # a function or class that makes a metric
 # Kinds of items that metrics compare. Their types are str, Tree | None, ParseRecord and Links; for the last two kinds,
@@ -73,7 +74,8 @@ class SignificanceConfig(Checked):
         super().__post_init__()
         if self.test != "sign" and self.resamples * self.level < 1 and self.level:
             least = math.ceil(1 / self.level)
-            raise ValueError(f"--resamples {self.resamples} cannot show p < {self.level:g}: use at least {least}")
+            cause = "--resamples {} cannot show p < {:g}: use at least {}"
+            raise ValueError(Message(cause, self.resamples, self.level, least))
 
 
 NEURAL = "comet", "bleurt", "bertscore", "metricx"  # parts of the names of metrics that need a model of their own

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from safetensors import SafetensorError
 
-from synmt.streams import BadInput
+from synmt.streams import BadInput, Message
 from synmt.streams.inputs import packed
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def check_new(folder: Path, resume: bool | None = None, begun: bool | None = Non
         if resume:
             raise BadInput("has no run to resume", str(folder))
         advice = "name a new folder" if resume is None else "to continue its training run, add --resume"
-        raise BadInput(f"already has a model; {advice}", str(folder))
+        raise BadInput(Message(f"already has a model; {advice}"), str(folder))
     try:
         str(folder).encode()
     except UnicodeEncodeError:

@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 
 from synmt.model.files import naming
-from synmt.streams import BadInput
+from synmt.streams import BadInput, Message
 
 DIGITS = 16  # of a checksum: 64 bits
 LONGEST = 60  # characters of a value in a message, fewer than the 64 of a whole checksum
@@ -66,10 +66,10 @@ def check_same(
     for name in differing(before, now):
         values = [before.get(name), now.get(name)]
         if all(map(_is_short, values)):
-            cause = f"{was} with {name} {values[0]}, not {values[1]}"
+            cause = Message("{} with {} {}, not {}", was, Message(name), *values)
         else:
-            cause = f"{was} with different {name} than this command"
-        raise BadInput(f"{cause}{advice}", str(path))
+            cause = Message("{} with different {} than this command", was, Message(name))
+        raise BadInput(Message("{}{}", cause, Message(advice)), str(path))
 
 
 def _is_short(value: object) -> bool:

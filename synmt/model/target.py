@@ -10,6 +10,7 @@ from synmt.ideas.source import ideas_of, options_of, owners_of_heads
 from synmt.ideas.target import CAUSAL, PREFIXES, Reading, Spelling, TargetIdea
 from synmt.nn.config import TransformerConfig
 from synmt.registry import attribute
+from synmt.streams import Message
 from synmt.text.bpe import Segment
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle
@@ -38,7 +39,7 @@ class TargetSide:
         if any(each != spellings[0] for each in spellings):
             raise ValueError(f"{names} cannot be combined, because they write targets differently")
         if self.style != self.spelling.style:
-            raise ValueError(f"{names} writes no arcs, so --split-arcs and --root-arc have no effect")
+            raise ValueError(Message("{} writes no arcs, so --split-arcs and --root-arc have no effect", names))
         if len({idea.runs for idea in self.ideas.values()} - {""}) > 1:
             raise ValueError(f"{names} cannot be combined, because one is causal and the other is not")
 

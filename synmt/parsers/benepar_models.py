@@ -28,6 +28,7 @@ from torch import nn
 
 from synmt.parameters import load_parameters, shapes_in
 from synmt.parsers.parser import CONSTITUENCY, ModelError, embedded_model
+from synmt.streams import Message
 
 LARGEST_JSON, LARGEST_PART = 2**20, 2**25  # bytes of a model's JSON, and of a tokenizer's file
 PICKLE, SAFE = "benepar_model.bin", "benepar_model.safetensors"  # in an export
@@ -52,12 +53,14 @@ def load_model(model: str | None = None, trust_pickle: bool = False) -> Any:
             raise FileNotFoundError("no such file")
         if not trust_pickle:
             raise UnpicklingError(
-                "a pickle, which can run code when loaded; if you trust its source, add --trust-pickle,"
-                " or make it safe once and for all with `python -m synmt.parsers.convert`"
+                Message(
+                    "a pickle, which can run code when loaded; if you trust its source, add --trust-pickle,"
+                    " or make it safe once and for all with `python -m synmt.parsers.convert`"
+                )
             )
         return _load_by_benepar(path)
     except Exception as error:  # on a bad file, benepar and transformers may raise anything
-        raise ModelError(f"benepar model {model}: {_cause(error)}") from None
+        raise ModelError(Message("benepar model {}: {}", model, _cause(error))) from None
 
 
 def save_model(model: "CharacterModel", path: Path) -> None:

@@ -17,7 +17,7 @@ from synmt.parsers.parser import (
     embedded_model,
     tokenize,
 )
-from synmt.streams import WrongUsage
+from synmt.streams import Message, WrongUsage
 from synmt.streams.process import random_numbers_kept
 from synmt.text.tokenization import WordsName, language_of, open_tokenizer
 from synmt.trees.record import ParseRecord
@@ -69,7 +69,8 @@ def language_from(files: Sequence[str], given: Mapping[str, Any]) -> dict[str, s
     if not found or "language" in given or not uses_embedded(given):
         return {}
     if len(found) > 1:
-        raise WrongUsage(f"the files are in {' and '.join(found)}; parse them separately, or give one --language")
+        cause = "the files are in {}; parse them separately, or give one --language"
+        raise WrongUsage(Message(cause, " and ".join(found)))
     return {"language": found[0]}
 
 
@@ -102,7 +103,8 @@ def _open_udpipe(config: ParserConfig, models: tuple[str, ...]) -> Parser:
 def _only_model(config: ParserConfig, kind: str, models: tuple[str, ...]) -> str:
     """Return the model given for a parser, or the embedded model of a kind."""
     if len(models) > 1:
-        raise WrongUsage(f"--parser {config.parser} takes one model per parser, not {', '.join(models)}")
+        cause = "--parser {} takes one model per parser, not {}"
+        raise WrongUsage(Message(cause, config.parser, ", ".join(models)))
     return models[0] if models else str(embedded_model(kind, config.language))
 
 

@@ -14,7 +14,7 @@ from synmt.options import LARGEST, PATHS, Scope, is_language, keywords_of, refus
 from synmt.parsers.config import scope_of, uses_embedded
 from synmt.parsers.parser import CONSTITUENCY, DEPENDENCY, embedded_model
 from synmt.runs.calls import known_of
-from synmt.streams import BadInput, readable
+from synmt.streams import BadInput, Message, readable
 from synmt.streams.inputs import compression_of
 
 # Options by name, such as `learning-rate`. If an option names a file, its value is a Path made by `safe_path`.
@@ -248,7 +248,7 @@ def checked(kind: str, place: str, options: Options) -> Options:
         try:
             keywords_of({name: value}, known)
         except ValueError as error:
-            raise ValueError(f"{place}: {error}") from None
+            raise ValueError(Message("{}: {}", place, error)) from None
         metavar = known[name].setting.metavar if name in known else ""
         is_file = metavar in PATHS and value != "" and Path(str(value)).exists()
         may_be_name = metavar == "NAME|PATH" and RELEASED.fullmatch(str(value))
@@ -268,7 +268,7 @@ def check_query(place: str, query: Options) -> None:
     try:
         query_of(keywords("query", own)).place(str(query.get("count", "")))
     except ValueError as error:
-        raise ValueError(f"{place}: {error}") from None
+        raise ValueError(Message("{}: {}", place, error)) from None
 
 
 def used_of(
@@ -292,7 +292,7 @@ def keywords(kind: str, options: Options) -> dict[str, Any]:
 def check_together(kind: str, place: str, options: Options, scope: Scope) -> None:
     """Raise ValueError for an option that has no effect, given the others."""
     for cause in unused_in(kind, options, scope).values():
-        raise ValueError(f"{place}: {cause}")
+        raise ValueError(Message("{}: {}", place, cause))
 
 
 def unused_in(kind: str, options: Options, scope: Scope) -> dict[str, str]:

@@ -28,7 +28,7 @@ from synmt.runs.table import (
 )
 from synmt.runs.tasks import Progress, Task, Workplace, do, do_all
 from synmt.runs.work import Work
-from synmt.streams import BadInput, WrongUsage, counted, note, shown
+from synmt.streams import BadInput, Message, WrongUsage, counted, note, shown
 from synmt.streams.paths import check_apart, check_writable
 
 KINDS: Mapping[str, type[Work]] = {"systems": Systems, "aligners": Aligners, "projections": Projections}
@@ -172,13 +172,13 @@ class Run:
                 try:
                     local_device(device)
                 except (BadInput, WrongUsage) as error:
-                    raise BadInput(f"{name}: {error}", str(self.file)) from None
+                    raise BadInput(Message("{}: {}", name, error), str(self.file)) from None
 
     def _check_page(self, page: Path) -> None:
         check_apart([("--report", str(page))], [str(self.file), *map(str, self.files())])
         folder = self.work.place.folder
         if page.resolve().is_relative_to(folder.resolve()):
-            raise WrongUsage(f"--report {page} is inside {folder}, the folder of the run")
+            raise WrongUsage(Message("--report {} is inside {}, the folder of the run", page, folder))
         check_writable("--report", str(page), folder=False)
 
     def _shown(self) -> list[Output]:

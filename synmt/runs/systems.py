@@ -27,7 +27,7 @@ from synmt.runs.file import COST, Options, Pair, RunFile, check_together, keywor
 from synmt.runs.table import Chosen, Output, components_of, described
 from synmt.runs.tasks import Cost, Workplace
 from synmt.runs.work import Work, check_sizes, count_pairs, form_of, named
-from synmt.streams import BadInput, Line, read_lines
+from synmt.streams import BadInput, Line, Message, read_lines
 from synmt.streams.inputs import without_compression
 from synmt.text.tokenization import TokenizerName
 from synmt.trees.record import read_record
@@ -86,11 +86,11 @@ def plan(run: RunFile) -> Plan:
                 for translate in run.translations():
                     _check_translate(translate, models[title])
             except ValueError as error:
-                raise BadInput(f"system {title}: {error}") from None
+                raise BadInput(Message("system {}: {}", title, error)) from None
         (title, first), *others = unused.items()
         for option, cause in first.items():
             if all(option in each for _, each in others):
-                raise BadInput(f"system {title}: {cause}")
+                raise BadInput(Message("system {}: {}", title, cause))
     return Plan(
         [
             Training(name, seed, size, options[size, name])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from synmt.options import MOST_JOBS, Checked, Scope, setting
+from synmt.streams import Message
 from synmt.text.tokenization import TokenizerName
 from synmt.trees.transitions import Constraints
 
@@ -97,15 +98,15 @@ class TranslateConfig(Checked):
         """Raise ValueError for settings out of bounds, or that exclude each other."""
         super().__post_init__()
         if self.score and self.format == "conllu":
-            raise ValueError("--score does not write --format conllu, only text or jsonl")
+            raise ValueError(Message("--score does not write --format conllu, only text or jsonl"))
         if self.score and self.precision == "int8":
-            raise ValueError("--score does not work with --precision int8, which changes the probabilities")
+            raise ValueError(Message("--score does not work with --precision int8, which changes the probabilities"))
 
     def check_search(self, search: SearchConfig) -> None:
         """Raise ValueError for a search that cannot find enough translations."""
         # The beam is not widened in silence, since a wider one can find another best translation.
         if self.n_best and self.n_best > search.beam and not search.sample:
-            raise ValueError(f"--n-best {self.n_best} needs --beam {self.n_best} or more")
+            raise ValueError(Message("--n-best {} needs --beam {} or more", self.n_best, self.n_best))
 
 
 def scope_of(side: "TargetSide", config: TranslateConfig) -> Scope:

@@ -14,7 +14,7 @@ from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.translation import Translation, Translator
-from synmt.streams import BadInput, BadLines, Latest, Line, Notes, read_lines, write_lines
+from synmt.streams import BadInput, BadLines, Latest, Line, Message, Notes, read_lines, write_lines
 from synmt.streams.pool import processes
 from synmt.trees.formats import conllu_of_record
 
@@ -51,7 +51,7 @@ def translate_stream(
     opened = tuple(models), search, config, device
     translator = _open(*opened)
     if config.format == "conllu" and not translator.writes_trees:
-        raise BadInput("does not write dependency trees, which --format conllu needs", str(models[0]))
+        raise BadInput(Message("does not write dependency trees, which --format conllu needs"), str(models[0]))
     words, _ = words_of_sides(translator.config, config)
     latest = Latest()
     lines = read_lines(files, bad.on_error)

@@ -23,7 +23,7 @@ from synmt.parsers.parser import spaces_after
 from synmt.search.beam import beam_search
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.tree_search import tree_search
-from synmt.streams import BadInput, never, shown
+from synmt.streams import BadInput, Message, never, shown
 from synmt.streams.pool import Run, alone
 from synmt.text.tokenization import open_tokenizer
 from synmt.trees.arc_tokens import write_entries
@@ -129,11 +129,8 @@ class Translator:
             if others := [side.path for side in (first, each) if not side.target.writes_words_alone]:
                 raise BadInput("writes trees, but an ensemble needs models that write only words", str(others[0]))
             if each.vocabulary.target != first.vocabulary.target:
-                raise BadInput(
-                    f"has a different target vocabulary than {first.path}: train it on the same targets with"
-                    f" --codes {first.path}/{CODES_FILE}",
-                    str(each.path),
-                )
+                cause = "has a different target vocabulary than {}: train it on the same targets with --codes {}"
+                raise BadInput(Message(cause, first.path, first.path / CODES_FILE), str(each.path))
         words = {(folder.config.languages, folder.config.tokenizer) for folder in folders}
         if len(words) > 1:
             raise BadInput("models of an ensemble need the same languages and tokenizers", str(first.path))
@@ -238,7 +235,7 @@ class Translator:
 def load(folder: ModelFolder[ModelConfig], device: torch.device, precision: Precision) -> TranslationModel:
     """Return the trained model in the given precision. Raises BadInput, also for int8 on a GPU or without oneDNN."""
     if precision == "int8" and device.type != "cpu":
-        raise BadInput("runs only on a CPU: add --device cpu", "int8")
+        raise BadInput(Message("runs only on a CPU: add --device cpu"), "int8")
     if precision == "int8" and ENGINE not in torch.backends.quantized.supported_engines:
         raise BadInput("needs a PyTorch build with oneDNN", "int8")
     model: TranslationModel = folder.load_model(device)

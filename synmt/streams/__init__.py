@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from synmt.streams.inputs import CHUNK, Pipe, compression_of, open_input, unpacker
 
@@ -25,7 +25,7 @@ OnError = Literal["fail", "blank"]
 STDOUT = 1  # a file descriptor
 LONGEST_NAME, LONGEST_CAUSE = 200, 500  # characters; they may come from strangers
 LONGEST_LINE = 2**28  # bytes; a few kB of a .gz file may unpack to a line of gigabytes
-OPTION = re.compile(r"(synmt [a-z-]+ )?--([a-z][a-z0-9-]*)")
+OPTION = re.compile(r"(synmt [a-z-]+ )?--([a-z][a-z0-9-]*)")  # after a command, it stays an option in Python
 T = TypeVar("T")
 
 
@@ -34,8 +34,47 @@ def readable(name: str) -> str:
     return "".join(f"\\x{ord(each) - 0xDC00:02x}" if "\udc80" <= each <= "\udcff" else each for each in name)
 
 
+class Message(str):
+    """A message that names options, such as --max-words, as the command line does. A message of any other type names
+    none, so the text of a user stays as it is.
+
+    in_python: the message for Python, which names keywords instead, such as max_words.
+    """
+
+    in_python: str
+
+    def __new__(cls, template: str, *values: object) -> Self:
+        """Make a message from a template, which has the options, and the values of its `{}`, which are not changed,
+        unless they are messages or errors with one."""
+        named = OPTION.sub(lambda found: found[0] if found[1] else found[2].replace("-", "_"), template)
+        if not values:
+            return cls.of(template, named)
+        return cls.of(template.format(*values), named.format(*map(in_python, values)))
+
+    @classmethod
+    def of(cls, text: str, in_python: str) -> Self:
+        made = super().__new__(cls, text)
+        made.in_python = in_python
+        return made
+
+    def __str__(self) -> Self:  # so that `str(error)` of another error's message is still one
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).of, (self[:], self.in_python)
+
+
+def in_python(value: object) -> object:
+    """Return a message or an error as Python names its options, and any other value unchanged."""
+    if isinstance(value, ValueError):
+        value = str(value)
+    return getattr(value, "in_python", value)
+
+
 def shown(text: str, longest: int) -> str:
     """Return a text that is fit for a message: on one line, without control characters, truncated if too long."""
+    if isinstance(text, Message):
+        return Message.of(shown(text[:], longest), shown(text.in_python, longest))
     cut = readable(" ".join(text.split())[: longest + 1])
     text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)
     return text if len(text) <= longest else text[:longest] + " …"
@@ -52,6 +91,11 @@ class BadInput(Exception):
         source = shown(source, LONGEST_NAME)
         self.place = f"{source}:{number}" if source and number else source
         super().__init__(f"{self.place}: {self.cause}" if self.place else self.cause)
+
+    @property
+    def in_python(self) -> "BadInput":
+        """This error for Python, with the names of keywords instead of options."""
+        return BadInput(str(in_python(self.cause)), self.place) if isinstance(self.cause, Message) else self
 
 
 class WrongUsage(ValueError):
@@ -121,11 +165,6 @@ class BadLines:
             note(f"{count} {lines} left empty")
 
 
-def in_keywords(message: str) -> str:
-    """Return a message for Python: with the keywords of options, except after a command."""
-    return OPTION.sub(lambda found: found[0] if found[1] else found[2].replace("-", "_"), message)
-
-
 class Note(UserWarning):
     """A warning about usable but doubtful input. Commands print its `text` on stderr."""
 
@@ -135,7 +174,7 @@ class Note(UserWarning):
         return str(self.args[0])
 
     def __str__(self) -> str:
-        return in_keywords(self.text)
+        return str(in_python(self.text))
 
 
 def note(text: str) -> None:
@@ -266,8 +305,13 @@ def check_stdin_once(paths: Sequence[str]) -> None:
 
 
 def side_by_side(names: Sequence[str], streams: Sequence[Iterator[T]], unit: str = "line") -> Iterator[tuple[T, ...]]:
-    """Yield item n of all streams together; None is not an item. Raises BadInput with their lengths if these differ."""
+    """Yield item n of all streams together; None is not an item. Raises BadInput with their lengths if these differ.
+
+    A stream may have an attribute `rest`, the item that it has wherever others are longer.
+    """
+    rests = [getattr(stream, "rest", None) for stream in streams]
     for number, row in enumerate(zip_longest(*streams), 1):
+        row = tuple(rest if item is None else item for item, rest in zip(row, rests, strict=True))
         items = [item for item in row if item is not None]
         if len(items) < len(row):
             counts = (

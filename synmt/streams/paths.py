@@ -11,7 +11,7 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from synmt.streams import IS_FOLDER, WrongUsage, shown
+from synmt.streams import IS_FOLDER, Message, WrongUsage, shown
 from synmt.streams.inputs import compression_of, import_compression
 
 STDIN = "/dev/stdin"
@@ -31,7 +31,7 @@ def check_apart(outputs: Iterable[tuple[str, str]], inputs: Iterable[str]) -> No
         for source, files in sources.items():
             if (files and are_nested(path, source)) or written & files:
                 place = "standard input" if source == STDIN else source
-                raise WrongUsage(f"{name} {path} would write over the input {place}")
+                raise WrongUsage(Message("{} {} would write over the input {}", Message(name), path, place))
 
 
 def are_nested(path: str, other: str) -> bool:
@@ -58,7 +58,8 @@ def check_writable(name: str, path: str, folder: bool) -> None:
     try:
         (_check_folder if folder else _check_file)(path)
     except (OSError, ValueError) as error:
-        raise WrongUsage(f"{name} {shown(path, 200)}: {getattr(error, 'strerror', None) or error}") from None
+        cause = getattr(error, "strerror", None) or error
+        raise WrongUsage(Message("{} {}: {}", Message(name), shown(path, 200), cause)) from None
 
 
 def _check_file(path: str) -> None:

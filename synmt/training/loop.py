@@ -19,7 +19,7 @@ from torch import nn
 from tqdm import tqdm
 
 from synmt.model.files import PARAMETERS_FILE, check_inside, remove_unfinished, save_tensors
-from synmt.streams import BadInput
+from synmt.streams import BadInput, Message
 from synmt.streams.process import Interrupted, Interruption
 from synmt.training.checkpoint import Progress, TrainingState, checkpoints
 from synmt.training.config import TrainingConfig
@@ -227,7 +227,7 @@ class Trainer:
 
     def _diverged(self, cause: str) -> BadInput:
         advice = "try a lower --learning-rate or a longer --warmup; the last checkpoint remains"
-        return BadInput(f"{cause} at update {self.progress.update}: {advice}", str(self.path))
+        return BadInput(Message("{} at update {}: {}", cause, self.progress.update, Message(advice)), str(self.path))
 
     def _save(self) -> None:
         """Write a checkpoint. Raises BadInput, and keeps the last one, if the run has diverged."""

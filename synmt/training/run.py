@@ -21,7 +21,18 @@ from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
 from synmt.model.made import differing
 from synmt.nn.prefixes import PrefixPlan
-from synmt.streams import BadInput, BadLines, Line, Notes, OnError, WrongUsage, counted, read_lines, read_parallel
+from synmt.streams import (
+    BadInput,
+    BadLines,
+    Line,
+    Message,
+    Notes,
+    OnError,
+    WrongUsage,
+    counted,
+    read_lines,
+    read_parallel,
+)
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import note_tokenizers
 from synmt.text.vocabulary import Vocabulary
@@ -71,7 +82,7 @@ def pair_files(source: str | None, target: str | None, tsv: str | None) -> PairF
         return PairFiles(tsv)
     if source and target and not tsv:
         return PairFiles(source, target)
-    raise WrongUsage("give sentence pairs as a source and a target file, or as one --tsv")
+    raise WrongUsage(Message("give sentence pairs as a source and a target file, or as one --tsv"))
 
 
 @dataclass(frozen=True)
@@ -139,9 +150,8 @@ class TrainingText:
         """
         files, recipe = self.files.options(), self.recipe
         if place and not files:
-            raise WrongUsage(
-                "--prepared: standard input, pipes and pairs without a file cannot be found again; name a file"
-            )
+            cause = "--prepared: standard input, pipes and pairs without a file cannot be found again; name a file"
+            raise WrongUsage(Message(cause))
 
         def made_now() -> dict[str, str]:
             return made_of(files, self.model, recipe.training, recipe.codes, recipe.start, bad.on_error)

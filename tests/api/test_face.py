@@ -21,7 +21,7 @@ from synmt.options import Known, Scope, Setting, known_in, refusal
 from synmt.parsers.config import ParserConfig
 from synmt.runs.file import RunFile
 from synmt.search.scores import ForcedTarget
-from synmt.streams import Note, in_keywords
+from synmt.streams import Note, in_python
 from synmt.training import presets, start
 from tests.api.stub import STUB, stub
 
@@ -129,7 +129,7 @@ def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
             with pytest.raises(TypeError, match=f"unknown setting '{keyword}'"):
                 function(**{keyword: value})
         elif cause:
-            with pytest.raises(ValueError, match=f"^{re.escape(in_keywords(cause))}$"):
+            with pytest.raises(ValueError, match=f"^{re.escape(str(in_python(cause)))}$"):
                 function(**{keyword: value})
             refused += 1
     assert refused >= {"align": 70, "train": 30, "score": 4, "significance": 4, "parse": 2}[name]

@@ -44,7 +44,7 @@ from synmt.model.files import check_new
 from synmt.model.source import ENCODERS, SourceSide, encoders_of, source_side
 from synmt.nn.config import TransformerConfig
 from synmt.options import Checked, Preset, option_names, setting
-from synmt.streams import BadInput, WrongUsage
+from synmt.streams import BadInput, Message, WrongUsage
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.config import TrainingConfig, training_options
 from synmt.training.presets import configs
@@ -146,7 +146,7 @@ class MaskAlign(Checked):
         assert self.opened
         guided, model = self.opened.folder.config.guided, self.opened.model
         if self.links_by == "posterior" and guided:
-            raise BadInput("--links-by posterior does not work with a model trained on links (--guide)")
+            raise BadInput(Message("--links-by posterior does not work with a model trained on links (--guide)"))
         read = model.posteriors if self.links_by == "posterior" else model.weights
         threshold = GUIDED_THRESHOLD if guided else HARMONIC_THRESHOLD
         with torch.no_grad():

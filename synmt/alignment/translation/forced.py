@@ -7,7 +7,7 @@ predicts y_1; row i reads y_i and predicts y_{i+1}. Layers are counted from 1.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from synmt.streams import BadInput
+from synmt.streams import BadInput, Message
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,7 +60,7 @@ class Forced:
 
         network, real = self.model.network, self.target.real
         if self.layer != network.config.decoder_layers:
-            raise BadInput(f"--links-by posterior needs the last decoder layer, not layer {self.layer}")
+            raise BadInput(Message("--links-by posterior needs the last decoder layer, not layer {}", self.layer))
         cross = network.decoder_layers[-1].cross
         assert cross is not None
         with torch.enable_grad():

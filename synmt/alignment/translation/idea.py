@@ -41,7 +41,7 @@ from synmt.model.made import DIGITS, check_same, flat
 from synmt.model.source import ENCODERS, SourceSide, encoders_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, check_settings, option_names
-from synmt.streams import WrongUsage
+from synmt.streams import Message, WrongUsage
 from synmt.training.config import TrainingConfig, training_options
 from synmt.training.presets import configs
 
@@ -257,11 +257,10 @@ def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFi
         if layer > network.decoder_layers:
             raise WrongUsage(f"this method reads decoder layer {layer}, which does not exist")
         if idea.links_by == "posterior" and layer not in (0, network.decoder_layers):
-            raise WrongUsage(f"--links-by posterior needs the last decoder layer, not layer {layer}")
+            raise WrongUsage(Message("--links-by posterior needs the last decoder layer, not layer {}", layer))
         if not all(map(network.crosses, [layer] if layer else range(1, network.decoder_layers + 1))):
-            raise WrongUsage(
-                "this method reads a decoder layer that does not attend to the source: add --cross-attention all"
-            )
+            cause = "this method reads a decoder layer that does not attend to the source: add --cross-attention all"
+            raise WrongUsage(Message(cause))
     return TranslationFitConfig(network, training, encoders, models)
 
 

@@ -30,7 +30,7 @@ from synmt.model.files import CONFIG_FILE, PARAMETERS_FILE, check_inside, naming
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.parameters import load_parameters
-from synmt.streams import BadInput
+from synmt.streams import BadInput, Message
 from synmt.text.links import Link
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def layers_of_another(path: Path, method: str, idea: "LinkIdea", made_by: str) -
         fits = idea.network(network) == network and not idea.has_part and not idea.trains_model
         layers.append(idea.fixed_layer(network) if fits else 0)
     if not all(layers):
-        raise BadInput(f"was made by {made_by}; to use {method}, fit it with --models", str(path))
+        raise BadInput(Message("was made by {}; to use {}, fit it with --models", made_by, method), str(path))
     return layers
 
 
