@@ -101,8 +101,8 @@ def extract(
 ) -> ExtractedLinks:
     """Return the links between the words of a source and a target. Neither is empty.
 
-    The score of a link is the harmonic or plain mean of its weights; for hard links, it is the share of directions that
-    contain the link. Raises ValueError for a mean of hard links, and for weights that are not finite.
+    The score of a link is the harmonic or plain mean of its weights; for hard links without scores, it is the share of
+    directions that contain the link. Raises ValueError for a mean of hard links, and for weights that are not finite.
     """
     if isinstance(given, SoftLinks) and not (np.isfinite(given.forward).all() and np.isfinite(given.backward).all()):
         raise ValueError("this aligner computes weights that are not finite")
@@ -129,9 +129,14 @@ def word_scores(
     given: SoftLinks | DirectedLinks, source_words: int, target_words: int, heuristic: Heuristic = "harmonic"
 ) -> Weights:
     """Return for each pair of words the best mean of their subwords [m,n]: plain if the heuristic is `mean`, otherwise
-    harmonic. For hard links the score is 1 if both directions contain the link, 0.5 if one does, otherwise 0."""
+    harmonic. For hard links the score is 1 if both directions contain the link, 0.5 if one does, otherwise 0; or the
+    score that comes with them."""
     if isinstance(given, DirectedLinks):
         scores = np.zeros((source_words, target_words), np.float32)
+        if given.scores is not None:
+            for link, score in given.scores.items():
+                scores[link] = score
+            return scores
         for links in (given.forward, given.backward):
             for link in links:
                 scores[link] += 0.5
@@ -189,7 +194,7 @@ def directions(given: SoftLinks | DirectedLinks, threshold: float = 0.0) -> tupl
 def _without_source_word(given: SoftLinks | DirectedLinks, word: int) -> SoftLinks | DirectedLinks:
     if isinstance(given, DirectedLinks):
         forward, backward = ({link for link in links if link[0] != word} for links in (given.forward, given.backward))
-        return DirectedLinks(forward, backward)
+        return replace(given, forward=forward, backward=backward)
     others = (np.asarray(given.source_words) != word)[:, None]
     return replace(given, forward=given.forward * others, backward=given.backward * others)
 

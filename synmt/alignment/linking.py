@@ -1,5 +1,6 @@
 """Sources of links (an aligner in a folder, or files of links), and the output lines."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from synmt.alignment.derived import agreement, chunks, phrases, tree_links
 from synmt.alignment.extraction import ExtractedLinks, Extraction, SoftLinks, extract
 from synmt.data.records import SentencePair
 from synmt.projection.stream import Linker
-from synmt.streams import BadInput, WrongUsage
+from synmt.streams import BadInput, Message, WrongUsage
 from synmt.text.links import DirectedLinks, Link, write_links, write_scores
 from synmt.text.tokenization import Words, spans_of
 from synmt.trees.record import UNATTACHED
@@ -40,8 +41,8 @@ class Saved:
 class KnownLinks:
     """Links that come with each pair, instead of an aligner.
 
-    heuristic: for merging two directions; or `mean`, with which any number of files vote: the score of a link is its
-    mean over all files, 0 in a file that lacks it.
+    heuristic: for merging two directions; or `mean`, with which any number of files vote. In any case, the score of a
+    link is its mean over all files, 0 in a file that lacks it.
     """
 
     heuristic: Heuristic
@@ -51,7 +52,8 @@ class KnownLinks:
     def of(cls, config: AlignConfig, files: int) -> "KnownLinks":
         """Return how to combine the links of this number of files. Raises WrongUsage."""
         if files != 2 and config.symmetrize not in (None, "mean"):
-            raise WrongUsage(f"{config.symmetrize} merges two files of links; any number vote with --symmetrize mean")
+            cause = "{} merges two files of links; any number vote with --symmetrize mean"
+            raise WrongUsage(Message(cause, config.symmetrize))
         return cls(config.symmetrize or ("mean" if files > 2 else "grow-diag-final-and"))
 
     def open(self) -> "KnownLinks":
@@ -63,17 +65,24 @@ class KnownLinks:
     def align(self, pairs: Sequence[SentencePair]) -> Sequence[SoftLinks | DirectedLinks]:
         if self.heuristic == "mean":
             return list(map(_votes, pairs))
-        return [DirectedLinks(pair.links[0].keys(), pair.links[-1].keys()) for pair in pairs]
+        return [DirectedLinks(pair.links[0].keys(), pair.links[-1].keys(), _means(pair)) for pair in pairs]
 
 
 def _votes(pair: SentencePair) -> SoftLinks:
     source, target = range(len(pair.source.tokens)), range(len(pair.target.tokens))
-    sums = np.zeros((len(source), len(target)))  # divided once, so that k of n votes reach a threshold of k/n
+    scores = np.zeros((len(source), len(target)), np.float32)
+    for link, score in _means(pair).items():
+        scores[link] = score
+    return SoftLinks(scores, scores, source, target)
+
+
+def _means(pair: SentencePair) -> dict[Link, float]:
+    """Return the mean score of each link; divided once, so that k of n votes reach a threshold of k/n."""
+    sums: defaultdict[Link, float] = defaultdict(float)
     for links in pair.links:
         for link, score in links.items():
             sums[link] += score
-    scores = (sums / len(pair.links)).astype(np.float32)
-    return SoftLinks(scores, scores, source, target)
+    return {link: total / len(pair.links) for link, total in sums.items()}
 
 
 def aligning(aligner: Aligner | KnownLinks, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:

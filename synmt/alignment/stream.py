@@ -25,7 +25,7 @@ from synmt.alignment.choice import used_by
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.derived import TREES, Lexicon
 from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning, reading
-from synmt.alignment.pairs import check_links, note_bases, read_pairs, with_known_links
+from synmt.alignment.pairs import check_links, read_pairs, with_known_links
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair, are_parallel, read_columns
 from synmt.data.words import Sides, note_doubts, say_doubts, sides_of, words_of
@@ -36,6 +36,7 @@ from synmt.streams import (
     Latest,
     Line,
     LineWriter,
+    Message,
     Notes,
     OnError,
     WrongUsage,
@@ -76,11 +77,10 @@ def align_stream(
     if links:
         check_links(links, files, needs, config.max_words, sides, on_error)
     pairs = read_pairs(read_columns(files, bad), needs, sides, config.max_words, bad)
-    pairs = with_known_links(pairs, links) if links else pairs
+    notes = Notes()
+    pairs = with_known_links(pairs, links, notes) if links else pairs
     with processes(config.jobs, aligning(aligner, config), _open_aligning, given, config) as run:
         _write(run, pairs, config, lexicon)
-    notes = Notes()
-    note_bases(notes, links)
     say_doubts(bad, notes, *sides)
 
 
@@ -158,17 +158,16 @@ def fitted(
         check_new(fit.out, resume, is_begun(fit.out, kind))
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not getattr(kind, "several", False):
         joined = " or ".join(name for name in ALIGNERS if getattr(ALIGNERS[name], "several", False))
-        raise WrongUsage(f"{fit.method} cannot be fitted by several processes: use --method {joined}")
+        raise WrongUsage(Message("{} cannot be fitted by several processes: use --method {}", fit.method, joined))
     tokenizer = text.tokenizer or "moses"
     note_tokenizers(notes, tokenizer, dict(zip(("source", "target"), text.languages, strict=True)))
     sides = sides_of(text.languages, tokenizer)
     pairs = read_pairs(columns, needed(aligner, config, fit.settings), sides, config.max_words, bad)
     kept, known = KeptPairs(), [fit.guide] if fit.guide else []
-    bitext = Bitext(kept.whole(with_known_links(pairs, known) if known else pairs))
+    bitext = Bitext(kept.whole(with_known_links(pairs, known, notes) if known else pairs))
     if not len(bitext):
         raise BadInput("no sentence pairs to learn from")
     note_doubts(notes, *sides)
-    note_bases(notes, known)
     if say and hasattr(kind, "cost"):
         notes.add(kind.cost(fit.settings, len(bitext), kept.cells))
     words = (
@@ -220,7 +219,7 @@ def needed(aligner: Aligner | KnownLinks, config: AlignConfig, settings: Setting
     known = isinstance(aligner, KnownLinks)
     weighted = aligner.heuristic == "mean" if known else "threshold" in used_by(name_of(aligner), {})
     if config.symmetrize in ("harmonic", "mean") and not weighted:
-        raise WrongUsage(f"--symmetrize {config.symmetrize}: only links with weights have a mean")
+        raise WrongUsage(Message("--symmetrize {}: only links with weights have a mean", config.symmetrize))
     needs = reading(aligner, config).needs(settings)
     return (needs[0] | TREES, needs[1] | TREES) if config.tree_links else needs
 
@@ -262,7 +261,7 @@ def note_unlinked(unlinked: int, total: int, config: AlignConfig) -> None:
     """Note how many of the pairs without an empty side have no link, if these are most of them."""
     if 2 * unlinked > total:
         advice = "lower --threshold" if config.threshold else "fit longer, to more pairs, or try --symmetrize grow-diag"
-        note(f"most pairs have no link ({unlinked} of {total}): {advice}")
+        note(Message("most pairs have no link ({} of {}): {}", unlinked, total, Message(advice)))
 
 
 def _followed(pairs: Iterable[SentencePair], latest: Latest) -> Iterator[SentencePair]:

@@ -11,7 +11,7 @@ from synmt.alignment.aligner import open_aligner
 from synmt.alignment.choice import RESUME, default_method, known, scope_of, settings_of_fit
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.linking import KnownLinks, aligned
-from synmt.alignment.pairs import note_bases, read_pairs, with_known_links
+from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.alignment.stream import WINDOW, fitted, needed, note_unlinked, sides_for
 from synmt.api.given import Pair, as_given, columns_of, config_of_all, not_given, takes
 from synmt.data.records import SentencePair
@@ -113,8 +113,7 @@ def _combined(
     columns = columns_of(pairs, bad)
     found = read_pairs(columns, needs, sides, config.max_words, bad)
     notes = Notes()
-    note_bases(notes, links)
-    return _links(known, with_known_links(found, links), config, bad, notes, sides)
+    return _links(known, with_known_links(found, links, notes), config, bad, notes, sides)
 
 
 @dataclass(frozen=True)

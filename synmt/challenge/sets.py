@@ -13,13 +13,14 @@ from synmt.streams import (
     BadInput,
     BadLines,
     Line,
+    Message,
     WrongUsage,
     check_stdin_once,
+    note,
     read_lines,
-    read_parallel,
     side_by_side,
 )
-from synmt.text.links import Link, check_inside, read_links
+from synmt.text.links import Link, check_inside, open_links, read_links, read_links_between
 from synmt.trees.formats import Block, read_parses
 from synmt.trees.record import ParseRecord, read_words
 
@@ -60,7 +61,7 @@ def query_set(
     parallel = [translation.file, translation.links] if translation else []
     check_stdin_once([*files, *parallel, *texts])
     if form == "whole" and texts:
-        raise WrongUsage("--format whole has no effect with --text")
+        raise WrongUsage(Message("--format whole has no effect with --text"))
     cells = query_cells(read_lines(files, bad.on_error), query, form or "numbers", bad, translation)
     return challenge_set(cells, " + ".join(files), texts, with_cells=bool(form or not texts))
 
@@ -141,16 +142,20 @@ def _with_translation(
     if translation is None:
         yield from ((place, record, None) for place, record in parsed)
         return
-    others, links = read_parses(read_lines([translation.file], bad.on_error), bad), read_lines([translation.links])
+    others = read_parses(read_lines([translation.file], bad.on_error), bad)
+    links = open_links(read_lines([translation.links]))
     names = "the corpus", translation.file, translation.links
     rows: Iterator[Any] = side_by_side(names, [parsed, others, links], "sentence")
     for (place, record), (_, other), line in rows:
         with line.naming():
-            links_of = read_links(line.text).possible
-            found = frozenset((j, i) for i, j in links_of) if translation.is_source else links_of
+            found = read_links(line.text, links.base).possible
             if record.tokens and other.tokens:  # otherwise, the other line may be a bad one
-                check_inside(found, len(record.tokens), len(other.tokens))
+                sides = (other.tokens, record.tokens) if translation.is_source else (record.tokens, other.tokens)
+                found = read_links_between(*sides, line.text, links.base).possible
+            found = frozenset((j, i) for i, j in found) if translation.is_source else found
         yield place, record, LinkedTranslation(other, found)
+    if doubt := links.doubt(translation.links):
+        note(doubt)
 
 
 def reordering_cells(source: str, target: str, links: str, min_distance: int) -> Iterator[str]:
@@ -158,14 +163,21 @@ def reordering_cells(source: str, target: str, links: str, min_distance: int) ->
 
     source, target: files of tokens or parse records; links: a file of their links.
     """
-    for number, (first, second, line) in enumerate(read_parallel([source, target, links]), 1):
+    names = [source, target, links]
+    known = open_links(read_lines([links]))
+    for number, (first, second, line) in enumerate(
+        side_by_side(names, [read_lines([source]), read_lines([target]), known]), 1
+    ):
         with first.naming():
             source_words = read_words(first.text)
         with second.naming():
             target_words = read_words(second.text)
         with line.naming():
-            distance = reordering_distance(read_links(line.text).possible, source_words, target_words)
+            found = read_links_between(source_words, target_words, line.text, known.base)
+            distance = reordering_distance(found.possible, source_words, target_words)
         yield str(number) if distance > min_distance else ""
+    if doubt := known.doubt(links):
+        note(doubt)
 
 
 def challenge_set(cells: Iterator[str], name: str, texts: Sequence[str], with_cells: bool) -> Iterator[str]:

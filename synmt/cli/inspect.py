@@ -110,10 +110,10 @@ def attention(
     folder = ModelFolder.open(model, ModelConfig)
     read = (read_sentence if side == "source" else read_translation)(folder, nth_line(file, sentence))
     if form == "html":
-        from synmt.inspection.alignment import read_alignments
+        from synmt.inspection.alignment import nth_links, read_alignments
         from synmt.inspection.page import attention_page
 
-        linked = read_alignments([nth_line(links, sentence)])[0] if links else None
+        linked = read_alignments([nth_links(links, sentence)])[0] if links else None
         text = read.record.text or " ".join(read.record.tokens)
         write_lines([attention_page(read, readable(f"{model}: {text}"), linked)])
     else:
@@ -127,12 +127,12 @@ def attention(
 def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> None:
     """Show word alignments of one sentence pair, side by side.
 
-    Each FILE has lines of `synmt align --format jsonl`; all but one may have only links.
+    Each FILE has lines of `synmt align --format jsonl` or GIZA++'s A3 format; all but one may have only links.
     """
-    from synmt.inspection.alignment import alignment_matrices, read_alignments
+    from synmt.inspection.alignment import alignment_matrices, nth_links, read_alignments
     from synmt.inspection.matrix import TABLES, draw_matrices
 
-    found = read_alignments([nth_line(file, sentence) for file in files])
+    found = read_alignments([nth_links(file, sentence) for file in files])
     shown = alignment_matrices(found, files)
     if form == "html":
         from synmt.inspection.page import alignment_page
@@ -147,7 +147,7 @@ def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> 
 def links(file: str) -> None:
     """Write an HTML page of the links of all sentence pairs of FILE.
 
-    FILE has lines of `synmt align --format jsonl`.
+    FILE has lines of `synmt align --format jsonl` or GIZA++'s A3 format.
     """
     from synmt.inspection.alignment import read_bitext
     from synmt.inspection.page import links_page

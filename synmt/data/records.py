@@ -1,5 +1,6 @@
 """From input lines to parse records: raw text is tokenized or parsed; records and target strings are read."""
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from synmt.trees.formats import reader, sentences, tree_form, written
 from synmt.trees.record import ParseRecord, RecordError, is_record, read_record
 from synmt.trees.transitions import read_transitions
 
-BARS = " ||| "  # between columns, as in the files of Moses and fast_align
+BARS = re.compile(r"(?<!\S)\|\|\|(?!\S)")  # a word of three bars is between columns, as in the files of fast_align
 Form = Literal["text", "records", "strings", "conllu"]  # the content of a file's lines
 STRINGS_AHEAD = 100  # a file of target strings must have an arc within this many lines
 
@@ -49,7 +50,7 @@ def are_parallel(files: Sequence[str]) -> bool:
     if len(files) != 2 or not Path(files[0]).is_file():
         return False
     first = next((line.text for line in read_lines(files[:1], "blank") if line.text.strip()), "")
-    return "\t" not in first and BARS not in first
+    return "\t" not in first and not BARS.search(first)
 
 
 def read_columns(files: Sequence[str], bad: BadLines) -> Iterator[tuple[Line, ...]]:
@@ -70,15 +71,21 @@ def read_columns(files: Sequence[str], bad: BadLines) -> Iterator[tuple[Line, ..
 def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, Line]]:
     """Yield both columns of `source TAB target` lines, or of `source ||| target`, which other aligners read.
 
-    An empty or bad line has two empty columns.
+    Bars in a line with a tab are words. If earlier lines have no tab but bars, a line that both could split in two is
+    bad. An empty or bad line has two empty columns.
     """
+    only_bars = False
     for line in lines:
-        columns = line.text.split("\t" if "\t" in line.text else BARS)
+        by_tab, by_bars = line.text.split("\t"), BARS.split(line.text)
+        columns = by_tab if len(by_tab) > 1 else by_bars
         cause = line.fault
-        if not cause and line.text.strip() and len(columns) != 2:
-            cause = f"expected `source TAB target`, found {counted(len(columns), 'column')}"
+        if not cause and only_bars and len(by_tab) == len(by_bars) == 2:
+            cause = "found a tab, and ||| as in the lines above: only one can separate source and target"
+        elif not cause and line.text.strip() and len(columns) != 2:
+            cause = f"expected `source TAB target` or `source ||| target`, found {counted(len(columns), 'column')}"
         if cause:
             bad.add(line.error(cause))
+        only_bars = only_bars or len(by_tab) == 1 < len(by_bars)
         left, right = columns if len(columns) == 2 and not cause else ("", "")
         yield replace(line, text=left, fault=""), replace(line, text=right, fault="")
 

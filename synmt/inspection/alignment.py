@@ -4,14 +4,14 @@ Rows are target words and columns source words, so a row shows the attention of 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from synmt.inspection.matrix import Legend, Matrix, short_names
-from synmt.streams import BadInput, Line, readable
-from synmt.text.links import ROUNDING, Link, check_inside, read_json, read_scores
+from synmt.streams import BadInput, Line, counted, note, read_lines, readable
+from synmt.text.links import ROUNDING, Link, LinkError, check_inside, check_words, open_links, read_json, read_scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,37 @@ class Alignment:
         return float(best / (len(self.source) + len(self.target)))
 
 
+def nth_links(path: str, number: int) -> Line:
+    """Return the links of pair `number`, from 1, of a file in any format, as a line that counts words from 0.
+
+    Raises BadInput, also if the file is shorter.
+    """
+    links = open_links(read_lines([path]))
+    count, line = 0, links.rest
+    for count, each in enumerate(links, 1):
+        if count == number:
+            line = each
+            break
+    if line is None:
+        raise BadInput(f"has no line {number}, only {counted(count, 'line')}", readable(path))
+    if not links.base:
+        return line
+    if doubt := links.doubt(readable(path)):
+        note(doubt)
+    with line.naming():
+        scores = read_scores(line.text, links.base)[1]
+    return replace(line, text=" ".join(f"{i}-{j}:{score:.9f}" for (i, j), score in scores.items()))
+
+
 def read_bitext(lines: Iterable[Line]) -> Iterator[tuple[int, Alignment]]:
-    """Yield the number and the alignment of each line in JSON that is not empty; see `read_alignments`.
+    """Yield the number and the alignment of each pair with words, in JSON or A3, that is not empty.
 
     Raises BadInput, also if all lines are empty.
     """
     number = 0
-    for line in lines:
+    for count, line in enumerate(open_links(lines), 1):
         if line.text.strip() not in ("", "{}"):
-            number = line.number
+            number = count
             yield number, read_alignments([line])[0]
     if not number:
         raise BadInput("no sentence pairs")
@@ -47,23 +69,30 @@ def read_bitext(lines: Iterable[Line]) -> Iterator[tuple[int, Alignment]]:
 def read_alignments(lines: Sequence[Line]) -> list[Alignment]:
     """Read alignments of one pair, one line per aligner: JSON as `synmt align` writes it, or bare links, `0-0 1-2`.
 
-    Bare links are between the words of the first line in JSON. Raises BadInput, also for lines with other words.
+    Bare links are between the words of the first line with words. Raises BadInput, also for lines with other words.
     """
-    first = next((line for line in lines if line.text.startswith("{")), None)
+    first = next((line for line in lines if _has_words(line)), None)
     if first is None:
         raise lines[0].error("no file has words: at least one must be in JSON")
     words = _alignment(first, [], [])
     found = [_alignment(line, words.source, words.target) for line in lines]
     for line, alignment in zip(lines, found, strict=True):
-        if (alignment.source, alignment.target) != (words.source, words.target):
-            raise line.error(f"the words differ from those at {first.source}:{first.number}")
+        try:
+            check_words({"source": alignment.source, "target": alignment.target}, words.source, words.target)
+        except LinkError as error:
+            raise line.error(f"{error} at {first.source}:{first.number}") from None
     return found
+
+
+def _has_words(line: Line) -> bool:
+    with line.naming():
+        return line.text.startswith("{") and not {"source", "target"}.isdisjoint(read_json(line.text, needed=False)[0])
 
 
 def _alignment(line: Line, source: list[str], target: list[str]) -> Alignment:
     """Return the alignment of one line. source, target: the words to use if the line has only links."""
     try:
-        if line.text.startswith("{"):
+        if _has_words(line):
             return _from_json(line.text)
         return _from_links(source, target, read_scores(line.text)[1])
     except (ValueError, TypeError) as error:

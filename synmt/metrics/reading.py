@@ -12,8 +12,29 @@ from synmt.metrics.config import Compared, MetricConfig
 from synmt.metrics.links import Prediction, read_prediction, read_scored
 from synmt.metrics.metric import Metric, Row
 from synmt.metrics.parses import TOKEN_RULES, WRAPPERS, read_parse, wrapper
-from synmt.streams import Line, WrongUsage, check_stdin_once, counted, note, read_lines, readable, side_by_side, sniff
-from synmt.text.links import Link, LinkError, Links, check_inside, detect_base, read_links
+from synmt.streams import (
+    Line,
+    Message,
+    WrongUsage,
+    check_stdin_once,
+    counted,
+    note,
+    read_lines,
+    readable,
+    side_by_side,
+    sniff,
+)
+from synmt.text.links import (
+    Link,
+    LinkError,
+    LinkLines,
+    Links,
+    check_inside,
+    check_words,
+    open_links,
+    read_json,
+    read_links,
+)
 from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.formats import as_parses, lines_of_trees, reader, tree_form
 from synmt.trees.record import read_words
@@ -128,8 +149,11 @@ def open_rows(
             readers[:systems] = [_detokenizer(config.detokenize)] * systems
             notes = [f"detok:moses-{config.detokenize}"] * systems
     else:
-        lines = list(side_by_side(files.paths(), files.lines()))
-        readers, notes = _link_readers(compared, lines, systems, config)
+        opened, sides = _open_links(compared, files, config)
+        lines = list(side_by_side(files.paths(), [*opened, *sides]))
+        readers = [BASED[compared] or partial(read_links, base=each.base) for each in opened[:-1]]
+        readers.append(partial(read_links, base=opened[-1].base))
+        notes = [f"base:{each.base}|refbase:{opened[-1].base}" for each in opened[:-1]]
     rows = (_row(line, readers, files, buckets) for line in lines)
     return _comparing_tops(rows, files) if compared == "trees" else rows, notes
 
@@ -158,7 +182,7 @@ def _translations(files: Files, name: str) -> list[Iterator[Line]]:
     if form := _form(first.strip()):
         found, metric = OTHERS[form]
         line = next(line for line in lines[place] if line.text.strip())
-        raise line.error(f"{name} compares translations, not {found}: add --metric {metric}")
+        raise line.error(Message("{} compares translations, not {}: add --metric {}", name, found, metric))
     return lines
 
 
@@ -234,36 +258,37 @@ def _detokenizer(language: str) -> Reader:
     return lambda text: moses.detokenize(text.split(), unescape=True)
 
 
-def _link_readers(
-    compared: Compared, lines: Sequence[Sequence[Line]], systems: int, config: MetricConfig
-) -> tuple[list[Reader], list[str]]:
-    read_json = BASED[compared]
-    said = [0 if read_json else config.link_base] * systems + [config.reference_base]
-    columns = ([row[place].text for row in lines] for place in range(systems + 1))
-    bases = [detect_base(column) if base is None else base for column, base in zip(columns, said, strict=True)]
-    readers: list[Reader] = [partial(read_links, base=base) for base in bases]
-    if read_json:
-        readers[:systems] = [read_json] * systems
-    return readers, [f"base:{base}|refbase:{bases[-1]}" for base in bases[:-1]]
+def _open_links(compared: Compared, files: Files, config: MetricConfig) -> tuple[list[LinkLines], list[Iterator[Line]]]:
+    """Return the links of each hypothesis and of the reference, and the lines of the sides. Raises BadInput."""
+    lines, systems = files.lines(), len(files.hypotheses)
+    bases = [0 if BASED[compared] else config.link_base] * systems + [config.reference_base]
+    return [open_links(each, base) for each, base in zip(lines, bases, strict=False)], lines[systems + 1 :]
 
 
 def _row(lines: Sequence[Line], readers: Sequence[Reader], files: Files, buckets: LengthBuckets | None) -> Row[Any]:
     systems, sides = len(files.hypotheses), lines[len(readers) :]
     items = [_read(line, reader) for line, reader in zip(lines, readers, strict=False)]
-    if files.target is not None:
-        _check_inside(items, lines, sides)
+    if isinstance(items[0], Links | Prediction | Mapping):
+        _check_words(items, lines, sides if files.target is not None else ())
     measured = sides[0] if files.source is not None else lines[systems]
     bucket = buckets.bucket(len(_read(measured, read_words))) if buckets else 0
     return Row(items[:systems], items[systems:], bucket, lines)
 
 
-def _check_inside(items: Sequence[Any], lines: Sequence[Line], sides: Sequence[Line]) -> None:
-    words = [len(_read(side, read_words)) for side in sides]
+def _check_words(items: Sequence[Any], lines: Sequence[Line], sides: Sequence[Line]) -> None:
+    """Raise BadInput for links outside the sides, if these are given, and for lines in JSON with other words than the
+    sides or the first line in JSON."""
+    words = [_read(side, read_words) for side in sides]
     for item, line in zip(items, lines, strict=False):
         try:
-            check_inside(_links_of(item), *words)
+            fields = read_json(line.text, needed=False)[0] if line.text.startswith("{") else {}
+            words = words or [fields[side] for side in ("source", "target") if isinstance(fields.get(side), list)]
+            if len(words) == 2:
+                check_words(fields, *words)
+            if sides:
+                check_inside(_links_of(item), *map(len, words))
         except ValueError as error:
-            raise line.error(f"{error} (words count from 0)") from None
+            raise line.error(f"{error} (words count from 0)" if fields == {} else error) from None
 
 
 def _links_of(item: Links | Prediction | Mapping[Link, float]) -> Set[Link]:

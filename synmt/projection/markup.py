@@ -47,7 +47,7 @@ from synmt.streams import (
     windows,
     write_lines,
 )
-from synmt.text.links import Link, split_columns
+from synmt.text.links import BaseDoubt, Link, split_columns
 from synmt.text.markup import BLOCKS, Markup, Place, Span, read_markup, safe_places, whole_words, write_markup
 from synmt.text.tags import ENDS
 from synmt.text.tokenization import note_tokenizers, spans_of
@@ -105,6 +105,7 @@ def markup_stream(
         return
     sides = sides_of_links(config, markup.source_language, linker)
     columns = ["source", "target"] if linker else ["source", "target", "links"]
+    base = BaseDoubt()
 
     def read(text: str) -> Example:
         found = split_columns(text) if text.strip() else [""] * len(columns)
@@ -116,6 +117,7 @@ def markup_stream(
         links = read_scored_links(found[2], example.source, example.target)
         if len(links) > MOST_LINKS:
             raise ValueError(f"{len(links)} links, but a line with markup may have at most {MOST_LINKS}")
+        base.see(links)
         return replace(example, links=links)
 
     lines = latest.follow(read_lines(files, on_error))
@@ -123,6 +125,7 @@ def markup_stream(
     write_lines(_carried(examples, linker, latest.pauses, bad), latest.pauses)
     if not linker or not linker.languages:
         note_tokenizers(notes, config.tokenizer or "moses", {side.side: side.language for side in sides})
+    base.say(notes)
     say_doubts(bad, notes, *sides)
 
 

@@ -10,7 +10,7 @@ from synmt.projection.grammar import Grammar
 from synmt.projection.tree import projected, votes_of
 from synmt.projection.votes import Source, read_scored_links, sentences
 from synmt.streams import BadLines, Latest, Line, Notes, OnError, counted, never, read_lines, windows, write_lines
-from synmt.text.links import Link, split_columns
+from synmt.text.links import BaseDoubt, Link, split_columns
 from synmt.text.tokenization import Words, spaces_after
 from synmt.trees.record import ParseRecord, RecordError, begins_object, read_record, write_record
 
@@ -80,6 +80,7 @@ def projections(
         yield projected(each.target, each.sources, config, grammar)
     if reader.texts and config.tokenizer != "none" and not (config.target_language or (linker and linker.languages)):
         notes.add(f"target text is tokenized as {side.language}")
+    reader.base.say(notes)
     note_doubts(notes, side)
 
 
@@ -92,10 +93,11 @@ def sides_of_links(config: ProjectionConfig, source_language: str | None, linker
 
 
 class Reader:
-    """Reads lines. texts: number of targets so far that were raw text."""
+    """Reads lines. texts: number of targets so far that were raw text; base: of the links so far."""
 
     def __init__(self, side: SideWords, links_follow: bool) -> None:
         self.texts = 0
+        self.base = BaseDoubt()
         self._side, self._links_follow = side, links_follow
 
     def read(self, text: str) -> Example:
@@ -110,7 +112,10 @@ class Reader:
         if len(record.tokens) > MOST_WORDS:
             raise RecordError(f"{len(record.tokens)} target words, but trees have at most {MOST_WORDS}")
         pairs = zip([source, *more[1::2]], more[::2] or [""], strict=True)
-        return Example(Line("", "", 0), record, [_source(each, links, record) for each, links in pairs])
+        sources = [_source(each, links, record) for each, links in pairs]
+        for each in sources:
+            self.base.see(each.links)
+        return Example(Line("", "", 0), record, sources)
 
     def _target(self, text: str) -> ParseRecord:
         if begins_object(text):

@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from synmt.text.links import Link, LinkError, check_inside, read_scores
+from synmt.text.links import Link, check_inside, check_words, read_scores
 from synmt.text.tokenization import is_punctuation
 from synmt.trees.dependency import DEPENDENCY, UNKNOWN, depths
 from synmt.trees.record import ParseRecord
@@ -54,9 +54,7 @@ def read_scored_links(text: str, source: Sequence[str], target: Sequence[str]) -
     Raises LinkError for malformed links, and for links between other words.
     """
     fields, links = read_scores(text)
-    for side, words in (("source", source), ("target", target)):
-        if side in fields and fields[side] != list(words):
-            raise LinkError(f"the links belong to different {side} words")
+    check_words(fields, source, target)
     check_inside(links.keys(), len(source), len(target))
     return links
 

@@ -22,8 +22,8 @@ from synmt.runs.file import LEARNED, OF_ALIGNERS, Options, Pair, RunFile, check_
 from synmt.runs.table import Output
 from synmt.runs.tasks import Cost, Workplace
 from synmt.runs.work import Work, check_sizes, form_of, named
-from synmt.streams import BadInput, counted, read_lines
-from synmt.text.links import Links, check_inside, detect_base, read_links
+from synmt.streams import BadInput, Message, counted, read_lines, side_by_side
+from synmt.text.links import Links, open_links, read_links_between
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def rows_of(run: RunFile) -> dict[str, Row]:
         try:
             rows[name] = _row(name, own, shared, run.systems)
         except ValueError as error:
-            raise BadInput(f"aligner {name}: {error}") from None
+            raise BadInput(Message("aligner {}: {}", name, error)) from None
         used |= rows[name].options.keys()
     for name, row in rows.items():
         if row.models and not _has_models(row.models, rows):
@@ -278,7 +278,8 @@ def check_test(test: Pair) -> int:
     """Return the number of pairs of a test. Raises BadInput for files of different lengths, and as `gold_of`."""
     lengths = {each: sum(1 for _ in sentences_in(each)) for each in dict.fromkeys((test.source, test.target))}
     if test.links:
-        lengths[test.links] = sum(1 for _ in read_lines([str(test.links)]))
+        links = open_links(read_lines([str(test.links)]))
+        lengths[test.links] = max(sum(1 for _ in links), lengths[test.source] if links.rest else 0)
     (first, pairs), *others = lengths.items()
     for path, length in others:
         if length != pairs:
@@ -293,13 +294,11 @@ def check_test(test: Pair) -> int:
 
 def gold_of(test: Pair) -> Iterator[tuple[list[list[str]], Links]]:
     """Yield the words of both sides of each pair of a test, and its gold links. Raises BadInput for bad links."""
-    lines = list(read_lines([str(_gold(test))]))
-    base = detect_base(line.text for line in lines)
+    lines = open_links(read_lines([str(_gold(test))]))
     files = list(dict.fromkeys(map(str, (test.source, test.target))))  # one file may hold both sides
-    for words, line in zip(pairs_of_words(files), lines, strict=True):
+    for words, line in side_by_side([files[0], str(test.links)], [pairs_of_words(files), lines]):
         with line.naming():
-            links = read_links(line.text, base)
-            check_inside(links.possible, *map(len, words))
+            links = read_links_between(*words, line.text, lines.base)
         yield words, links
 
 

@@ -57,8 +57,8 @@ BAD = ["no tab", "two\ttabs\there", "1 2 3 4 5 6\tx"]
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        (BAD[0], "in:2: expected `source TAB target`, found 1 column"),
-        (BAD[1], "in:2: expected `source TAB target`, found 3 columns"),
+        (BAD[0], "in:2: expected `source TAB target` or `source ||| target`, found 1 column"),
+        (BAD[1], "in:2: expected `source TAB target` or `source ||| target`, found 3 columns"),
         (BAD[2], "in:2: a side has 6 words, more than --max-words 5"),
     ],
 )

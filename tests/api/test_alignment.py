@@ -48,7 +48,7 @@ def test_notes_are_those_of_the_command(tmp_path: Path) -> None:
     pairs = [("He is here.", "Er ist hier.")] * 25
     links = tmp_path / "links"
     links.write_text("1-1\n" * 25)
-    base = f"{links} has no link to a word 0, so it seems to count words from 1"
+    base = f"{links} has no link to a word 0, so its words count from 1"
     assert notes_of(lambda: list(synmt.align(pairs, links_from=[links]))) == [base]
     links.write_text("0-0\n" + "\n" * 24)
     found = notes_of(lambda: list(synmt.align(pairs, links_from=[links], symmetrize="mean", threshold=0.5)))

@@ -80,7 +80,7 @@ def test_further_sources_follow_with_their_links() -> None:
         (f'{GAVE}\tSie gibt\t{{"links": [[0, 0, 1.5]]}}', "a score must be between 0 and 1"),
         (f'{GAVE}\tSie gibt\t{{"links": [[0, -1]]}}', "is not a link such as"),
         (f'{GAVE}\tSie gibt\t{{"links": 3}}', 'needs "links"'),
-        (f'{GAVE}\tSie gibt\t{{"target": ["Sie"], "links": []}}', "the links belong to different target words"),
+        (f'{GAVE}\tSie gibt\t{{"target": ["Sie"], "links": []}}', "links of another target, with 1 word instead of 2"),
         (f"{GAVE}\tSie gibt\t{{", "not JSON"),
     ],
 )
@@ -211,7 +211,7 @@ EVERY_LINK = " ".join(f"{i}-{j}" for i in range(150) for j in range(150))
         ("a < b\tb\t", "does not begin a tag; write &lt;"),
         ("a\tb", "expected `source TAB target TAB links`, found 2 columns"),
         ("a\tb\t1-0", "link 1-0 for 1 source and 1 target words"),
-        ('a\tb\t{"source": ["c"], "links": []}', "the links belong to different source words"),
+        ('a\tb\t{"source": ["c"], "links": []}', "links of another source, with 'c' instead of 'a'"),
         (f"{'a ' * 1001}\tb\t", "1001 words, but a line with markup may have at most 1000"),
         (f"{'a ' * 150}\t{'b ' * 150}\t{EVERY_LINK}", "22500 links, but a line with markup may have at most 20000"),
     ],

@@ -479,13 +479,16 @@ def links_session(folder: Path, source: Random) -> Session:
         directions = [
             (folder / name).read_text().split("\n")[:-1] for name in ("forward", "backward" if both else "forward")
         ]
+        numbers = [set(re.findall(r"(\d+)[-p](\d+)", " ".join(each))) for each in directions]
+        bases = [int(bool(each) and not any("0" in link for link in each)) for each in numbers]
         for number, sides in enumerate(zip(*map(words_of, columns_of(corpus.table)), strict=True)):
             limit = int(float(asked.get("--max-words", "2000")))
             if not all(sides) or max(map(len, sides)) > limit:
                 expect(done.lines[number] in ("", "{}"), "links of a line without words:", done.lines[number])
                 continue
             links: list[Any] = [
-                {(int(x), int(y)) for x, y in re.findall(r"(\d+)[-p](\d+)", each[number])} for each in directions
+                {(int(x) - base, int(y) - base) for x, y in re.findall(r"(\d+)[-p](\d+)", each[number])}
+                for each, base in zip(directions, bases, strict=True)
             ]
             heuristic = asked.get("--symmetrize", "grow-diag-final-and")
             if heuristic == "mean":  # each file has a vote

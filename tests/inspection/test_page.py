@@ -121,10 +121,10 @@ def test_a_page_of_links_has_all_pairs_and_runs_no_data() -> None:
     assert not any({"src", "href"} & attributes.keys() for _, attributes in found.tags)
     assert len(found.data) == 121
     assert found.data[0] == [
-        5, ["the", HOSTILE, "house"], ["בית", "ה", "&lt;"], [[0, 1, 0.4], [2, 0, 0.9], [2, 1, 0.1235]],
+        1, ["the", HOSTILE, "house"], ["בית", "ה", "&lt;"], [[0, 1, 0.4], [2, 0, 0.9], [2, 1, 0.1235]],
         round((0.4 + 0.9 + 0.9 + 0.4) / 6, 4),
     ]  # fmt: skip
-    assert found.data[1] == [6, ["a"] * 3, ["b"], [[0, 0, 1], [1, 0, 0.5]], round((1 + 0.5 + 1) / 4, 4)]
+    assert found.data[1] == [2, ["a"] * 3, ["b"], [[0, 0, 1], [1, 0, 0.5]], round((1 + 0.5 + 1) / 4, 4)]
 
 
 def test_bitexts_that_are_empty_or_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,14 @@ def test_links_join_the_third_line_and_the_second() -> None:
     assert read(FILE) == [{(0, 0), (2, 1), (2, 2)}, {(0, 1)}]
 
 
+def test_words_are_those_of_the_third_line_and_the_second() -> None:
+    lines = [Line(line, "a3", number) for number, line in enumerate(FILE.splitlines(), 1)]
+    assert [words for _, _, words in read_a3(lines)] == [
+        (["the", "very", "house"], ["das", "kleine", "Haus"]),
+        (["({"], ["(", "{"]),
+    ]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "cause"),
     [
