@@ -140,7 +140,7 @@ def align(
     out: str | pathlib.Path | None = None,
     resume: bool = False,
     guide: str | pathlib.Path | None = None,
-    links_from: str | pathlib.Path | collections.abc.Sequence[str | pathlib.Path] = (),
+    links_from: str | pathlib.Path | collections.abc.Sequence[str | pathlib.Path] | None = None,
     device: str = "auto",
     on_error: Literal["fail", "blank"] = "fail",
     symmetrize: Literal[

@@ -26,6 +26,7 @@ Config = TypeVar("Config")
 LARGEST = 2**32 - 1  # limit of any number, as for most seeds; larger sizes overflow before memory is allocated
 MOST_JOBS = 1024  # processes
 PATHS = "FILE", "MODEL", "NAME|PATH"  # metavars of files and folders
+NAMES = *PATHS, "FOLDER", "LINKS", "SYSTEM", "IDEA+IDEA"  # metavars of names, which are never empty
 CODE = "CODE"  # metavar of languages
 
 
@@ -114,7 +115,7 @@ class Setting:
         if self.kind in (int, float):
             is_number = type(value) is self.kind or (self.kind is float and type(value) is int)
             return is_number and self.least <= value <= self.most
-        return type(value) is self.kind
+        return type(value) is self.kind and (value != "" or self.metavar not in NAMES)
 
 
 def is_language(code: str) -> bool:

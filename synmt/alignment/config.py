@@ -68,7 +68,7 @@ class AlignConfig(Checked):
         unless=("--fit", "--links-from"),
         most=MOST_JOBS,
     )
-    max_words: int = setting(2000, "maximum words on a side; a longer line is bad", 1, most=10**6)
+    max_words: int = setting(1000, "skip and count pairs with more words on a side", 1, most=10**6)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from operator import itemgetter
 from synmt.alignment.aligner import Needs
 from synmt.data.records import SentencePair, read_columns, source_records
 from synmt.data.words import Sides
-from synmt.streams import BadInput, BadLines, Line, Message, Notes, OnError, read_lines
+from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines
 from synmt.text.links import Link, LinkError, check_inside, check_words, open_links, read_scores
 from synmt.trees.record import ParseRecord
 
@@ -19,7 +19,8 @@ def read_pairs(
 ) -> Iterator[SentencePair]:
     """Yield the pair of each source and target, which are raw text or a record. Reads ahead if a side has to be parsed.
 
-    A line of more than `max_words` words is bad. If that does not end the stream, both sides of its pair are empty.
+    Of a pair with more than `max_words` words on a side, both sides are empty, and `bad` counts it: time grows with the
+    cube of the number of words, and memory with the square.
     """
     columns = tee(pairs)
     sources, targets = (
@@ -27,9 +28,8 @@ def read_pairs(
         for side in (0, 1)
     )
     for (source, left), (target, right) in zip(sources, targets, strict=True):
-        count, line = max((len(left.tokens), source), (len(right.tokens), target), key=itemgetter(0))
-        if count > max_words:
-            bad.add(line.error(Message("a side has {} words, more than --max-words {}", count, max_words)))
+        if max(len(left.tokens), len(right.tokens)) > max_words:
+            bad.leave_empty(f"pair of more than {max_words} words on a side")
             left = right = ParseRecord()
         yield SentencePair(left, right, (replace(source, text=""), replace(target, text="")))
 

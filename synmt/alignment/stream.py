@@ -3,7 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -175,7 +175,7 @@ def fitted(
         words_of((pair.target for pair in bitext), text.languages[1], tokenizer),
     )
     learned = FitBitext(bitext, FittedText(text.languages, tokenizer, words), kept.links if known else None)
-    with TemporaryDirectory(prefix="synmt-align-") as temporary:
+    with nullcontext(fit.out) if fit.out else TemporaryDirectory(prefix="synmt-align-") as temporary:
         folder = fit.out or Path(temporary) / "model"
         with random_numbers_kept():
             aligner = aligner.fit(learned, Fitting(fit.settings, folder, fit.resume, fit.device, notes))

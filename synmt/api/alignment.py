@@ -61,7 +61,7 @@ def align(
     out: str | Path | None = None,
     resume: bool = False,
     guide: str | Path | None = None,
-    links_from: str | Path | Sequence[str | Path] = (),
+    links_from: str | Path | Sequence[str | Path] | None = None,
     device: str = "auto",
     on_error: OnError = "fail",
     **settings: Any,
@@ -77,7 +77,7 @@ def align(
     """
     config, text, others = _configs(settings)
     own = {"method": method, "out": out, "resume": resume, "guide": guide, "device": device if device != "auto" else ""}
-    if links_from:
+    if links_from is not None:
         if without_effect := [name for name, value in own.items() if value]:
             raise WrongUsage(f"{without_effect[0]} has no effect with links_from")
         files = [links_from] if isinstance(links_from, str | Path) else links_from

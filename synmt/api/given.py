@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+from types import UnionType
+from typing import Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin, runtime_checkable
 
 from synmt.data.records import columns_of_pairs
 from synmt.options import MOST_JOBS, PATHS, Checked, Known, Setting, setting, settings_of
@@ -66,6 +67,7 @@ def takes(*settings: Setting) -> Callable[[Function], Function]:
             }
             with _errors_in_keywords():
                 RuntimeConfig(**{name: keywords[name] for name in OF_RUNTIME if name in keywords})
+                check_arguments(shown, args, keywords)
                 result = function(*args, **keywords)
             return _each(result) if isinstance(result, Iterator) else result
 
@@ -81,6 +83,38 @@ def takes(*settings: Setting) -> Callable[[Function], Function]:
         return cast(Function, call)
 
     return declare
+
+
+def check_arguments(function: Signature, args: Sequence[object], keywords: Mapping[str, object]) -> None:
+    """Raise TypeError or ValueError for an argument that its annotation does not allow: "" and an empty list stand for
+    nothing. None is allowed where it is the default."""
+    for name, value in function.bind_partial(*args, **keywords).arguments.items():
+        parameter = function.parameters[name]
+        if parameter.kind is Parameter.VAR_KEYWORD or parameter.annotation is Parameter.empty:
+            continue
+        for each in value if parameter.kind is Parameter.VAR_POSITIONAL else (value,):
+            if each is not parameter.default and not _fits(each, parameter.annotation):
+                raise (ValueError if isinstance(each, str | list) else TypeError)(f"{name} cannot be {each!r:.60}")
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Return whether a value has a type, as far as that can be told without consuming it."""
+    origin, options = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return any(_fits(value, each) for each in options)
+    if origin is Literal:
+        return isinstance(value, str) and value in options
+    if origin is Sequence:
+        return isinstance(value, list | tuple) and bool(value) and all(_fits(each, options[0]) for each in value)
+    if origin is Iterable:  # a str is refused later, with advice
+        return isinstance(value, Iterable) and not isinstance(value, bytes | Mapping) and value != ""
+    if origin is Mapping:  # likewise
+        return True
+    if hint is str:
+        return isinstance(value, str) and value != ""
+    if hint in (bool, int):
+        return type(value) is hint
+    return isinstance(value, origin or hint)
 
 
 def _annotation(setting: Setting) -> Any:
@@ -132,8 +166,9 @@ def lines_of_pairs(
         yield from read_lines([str(pairs)], on_error)
         return
     for line, sides in numbered(pairs, name):
-        if isinstance(sides, str) or len(sides) != columns:
-            raise TypeError("a pair is (source, target)" if columns == 2 else "a pair is (source, target, links)")
+        if not isinstance(sides, list | tuple) or len(sides) != columns:
+            pair = "(source, target)" if columns == 2 else "(source, target, links)"
+            raise TypeError(f"{line.source}:{line.number}: a pair is {pair}")
         yield with_text(line, sides, on_error)
 
 
@@ -172,7 +207,10 @@ def text_of(sentence: Sentence, line: Line) -> str:
     if isinstance(sentence, list | tuple) and all(isinstance(each, str) for each in sentence):
         return write_record(ParseRecord(tokens=checked_words(sentence, line)))
     if not isinstance(sentence, str | HasLine):
-        raise TypeError(f"a sentence is a str, a list of words or a ParseRecord, not {type(sentence).__name__}")
+        kind = type(sentence).__name__
+        raise TypeError(
+            f"{line.source}:{line.number}: a sentence is a str, a list of words or a ParseRecord, not {kind}"
+        )
     text = sentence.rstrip("\r\n") if isinstance(sentence, str) else sentence.line
     for character, name in (("\n", "an end of line"), ("\0", "NUL")):
         if character in text:

@@ -84,5 +84,6 @@ def _lines(
         return
     for line, sentence in numbered(sentences, "sentences"):
         if not isinstance(sentence, str | list | tuple | HasLine):
-            raise TypeError(f"a sentence to parse is a str or a list of words, not {type(sentence).__name__}")
+            kind = type(sentence).__name__
+            raise TypeError(f"sentences:{line.number}: a sentence to parse is a str or a list of words, not {kind}")
         yield with_text(line, (sentence,), on_error), read_words if isinstance(sentence, list | tuple) else words

@@ -17,7 +17,7 @@ from synmt import __version__
 from synmt.cli.scarcity import watch_limit
 from synmt.cli.sections import SectionGroup
 from synmt.streams import IS_FOLDER, BadInput, Note, WrongUsage, complain, discard_output
-from synmt.streams.process import Interrupted, search_rarely
+from synmt.streams.process import Interrupted, search_rarely, unwind_on_signals
 
 GROUPS = {
     "Commands": {
@@ -136,6 +136,7 @@ def reported(name: str, work: Callable[[], int | None], mark: str = "") -> int:
     warnings.simplefilter("always", Note)
     watch_limit()
     search_rarely()
+    unwind_on_signals()
     try:
         code = work() or 0
         if sys.stdout is not None:

@@ -3,7 +3,9 @@
 Klein et al. (2020), "The OpenNMT Neural Machine Translation Toolkit: 2020 Edition", AMTA.
 """
 
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
@@ -43,7 +45,7 @@ def export(path: Path, out: Path, precision: Literal["fp32", "int8"] = "fp32") -
 def write_network(
     network: Transformer, vocabulary: Vocabulary, out: Path, precision: Literal["fp32", "int8"] = "fp32"
 ) -> None:
-    """Write a network into a folder. Raises BadInput."""
+    """Write a network into a folder, whole or not at all. Raises BadInput."""
     try:
         from ctranslate2.specs import TransformerDecoderSpec, TransformerEncoderSpec, TransformerSpec
     except ImportError:
@@ -68,9 +70,21 @@ def write_network(
         _quantize(spec)
     else:
         spec.optimize()
-    with naming(out):
-        out.mkdir(parents=True, exist_ok=True)
-        spec.save(str(out))
+    is_new = not out.exists()
+    try:
+        with naming(out):
+            out.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(dir=out) as aside:
+                spec.save(aside)
+                for file in sorted(Path(aside).iterdir()):
+                    file.replace(out / file.name)
+    except BaseException:  # the folder had no files before
+        with suppress(OSError):
+            for file in out.iterdir():
+                file.unlink()
+            if is_new:
+                out.rmdir()
+        raise
 
 
 def _quantize(spec: Any) -> None:

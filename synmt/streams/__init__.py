@@ -161,7 +161,7 @@ class BadLines:
     def report(self) -> None:
         """Note how many lines of each kind were left empty."""
         for kind, count in self.counts.items():
-            lines = kind if count == 1 else kind.replace("line", "lines", 1)
+            lines = kind if count == 1 else re.sub("^(bad line|line|pair)", r"\1s", kind)
             note(f"{count} {lines} left empty")
 
 

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from signal import SIG_IGN, SIGHUP, SIGINT, SIGTERM, Signals, getsignal, signal
+from signal import SIG_DFL, SIG_IGN, SIGHUP, SIGINT, SIGTERM, Signals, getsignal, signal
 from types import FrameType
 
 OBJECTS = 100_000  # new objects between two searches; Python's default of 700 is about twenty sentences
@@ -57,6 +57,21 @@ class Interruption:
             yield
         finally:
             self._at_once = False
+
+
+def unwind_on_signals() -> None:
+    """Let SIGTERM and SIGHUP end this process with an exception, as SIGINT does, so that it removes temporary files.
+
+    A second signal ends it at once. Ignored signals stay ignored (nohup).
+    """
+
+    def end(number: int, _: FrameType | None) -> None:
+        signal(number, SIG_DFL)
+        raise SystemExit(128 + number)
+
+    for each in (SIGTERM, SIGHUP):
+        if getsignal(each) is SIG_DFL:
+            signal(each, end)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ import pytest
 from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.data.records import SentencePair, columns_of_pairs
 from synmt.data.words import sides_of
-from synmt.streams import BadInput, BadLines, Line
+from synmt.streams import BadInput, BadLines, Line, Note, OnError
 from synmt.text.links import Link
 from tests.alignment.words import pair
 
@@ -51,7 +51,8 @@ def test_three_bars_can_separate_the_sides() -> None:
         read("a ||| b ||| c")
 
 
-BAD = ["no tab", "two\ttabs\there", "1 2 3 4 5 6\tx"]
+BAD = ["no tab", "two\ttabs\there"]
+LONG = ["1 2 3 4 5 6\tx", "x\t1 2 3 4 5 6", "1 2 3 4 5 6\t1 2 3 4 5 6"]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,6 @@ BAD = ["no tab", "two\ttabs\there", "1 2 3 4 5 6\tx"]
     [
         (BAD[0], "in:2: expected `source TAB target` or `source ||| target`, found 1 column"),
         (BAD[1], "in:2: expected `source TAB target` or `source ||| target`, found 3 columns"),
-        (BAD[2], "in:2: a side has 6 words, more than --max-words 5"),
     ],
 )
 def test_an_error_names_the_bad_line(text: str, cause: str) -> None:
@@ -71,8 +71,17 @@ def test_an_error_names_the_bad_line(text: str, cause: str) -> None:
 def test_bad_lines_are_counted_once_and_give_empty_pairs() -> None:
     bad = KeptErrors()
     found = read(*BAD, "a\tb", bad=bad, faults=("NUL byte in a text line",))
-    assert words(found) == [("", ""), ("", ""), ("", ""), ("a", "b"), ("", "")]
-    assert [error.place for error in bad.errors] == ["in:1", "in:2", "in:3", "in:5"]
+    assert words(found) == [("", ""), ("", ""), ("a", "b"), ("", "")]
+    assert [error.place for error in bad.errors] == ["in:1", "in:2", "in:4"]
+
+
+@pytest.mark.parametrize("on_error", ["fail", "blank"])
+def test_pairs_with_too_many_words_are_skipped_and_counted(on_error: OnError) -> None:
+    bad = BadLines(on_error)
+    assert words(read(*LONG, "1 2 3 4 5\tb", bad=bad)) == [("", "")] * 3 + [("1 2 3 4 5", "b")]
+    assert bad.counts == {"pair of more than 5 words on a side": 3}
+    with pytest.warns(Note, match="^3 pairs of more than 5 words on a side left empty$"):
+        bad.report()
 
 
 def known(folder: Path, *texts: str) -> list[tuple[set[Link], set[Link]]]:

@@ -144,12 +144,6 @@ def test_notes_keep_the_names_of_files(tmp_path: Path) -> None:
             "hmm does not use --resume; it belongs to",
         ),
         (
-            lambda pairs: list(synmt.align(pairs, "hmm", max_words=1)),
-            "align --method hmm --max-words 1 pairs",
-            "more than max_words 1",
-            "more than --max-words 1",
-        ),
-        (
             lambda pairs: synmt.train(pairs, out=pairs.parent),
             "train --tsv pairs --out .",
             "out {} would write over the input",

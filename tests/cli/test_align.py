@@ -296,22 +296,17 @@ HARD = [
     b"s1\tt\0",
     b"s1\tt\xff",
     b"word " * 1000 + b"\tt1",
-    b"word " * 2001 + b"\tt1",
+    b"word " * 1001 + b"\tt1",
     b"s2\tt2 .",
 ]
 
 
 def test_difficult_lines_are_errors_or_blank(fitted: tuple[Path, str], noted: Noted) -> None:
     lines = align(fitted[0], "--on-error", "blank", text=b"\n".join(HARD) + b"\n").split("\n")
-    assert noted() == "4 bad lines left empty"
+    assert noted() == "3 bad lines left empty\n1 pair of more than 1000 words on a side left empty"
     assert len(lines) == len(HARD) + 1
     assert lines[1:4] == ["", "", ""] and lines[5] == ""
-    for number, cause in (
-        (2, "found 1 column"),
-        (3, "NUL byte"),
-        (4, "not UTF-8"),
-        (6, "2001 words, more than --max-words"),
-    ):
+    for number, cause in ((2, "found 1 column"), (3, "NUL byte"), (4, "not UTF-8")):
         with pytest.raises(BadInput, match=f":{number}: .*{cause}"):
             align(fitted[0], text=HARD[0] + b"\n" * (number - 1) + HARD[number - 1])
 
@@ -506,18 +501,13 @@ def test_without_an_aligner_one_is_fitted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "cause"),
-    [
-        ('{"tokens": ["x"]}\n{"tokens": ["y"\n', "not JSON: "),
-        ('{"tokens": ["x"]}\n{"tokens": ["x", "y", "z"]}\n', "a side has 3 words, more than --max-words 2"),
-        ("x\n\0\n", "NUL byte"),
-    ],
+    ("target", "cause"), [('{"tokens": ["x"]}\n{"tokens": ["y"\n', "not JSON: "), ("x\n\0\n", "NUL byte")]
 )
 def test_an_error_names_the_one_of_two_parallel_files(target: str, cause: str, tmp_path: Path) -> None:
     (tmp_path / "source").write_text("a\nb\tc\n")
     (tmp_path / "target").write_text(target)
     (tmp_path / "links").write_text("0-0\n0-0\n")
-    command = "synmt align --links-from links --max-words 2 --tokenizer none source target"
+    command = "synmt align --links-from links --tokenizer none source target"
     assert is_one_line_of_error(shell(command, tmp_path), f"synmt align: target:2: {cause}")
     blanked = shell(f"{command} --on-error blank", tmp_path)
     assert (blanked.stdout, blanked.stderr) == ("0-0\n\n", "synmt align: 1 bad line left empty\n")

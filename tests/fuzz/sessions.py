@@ -482,7 +482,7 @@ def links_session(folder: Path, source: Random) -> Session:
         numbers = [set(re.findall(r"(\d+)[-p](\d+)", " ".join(each))) for each in directions]
         bases = [int(bool(each) and not any("0" in link for link in each)) for each in numbers]
         for number, sides in enumerate(zip(*map(words_of, columns_of(corpus.table)), strict=True)):
-            limit = int(float(asked.get("--max-words", "2000")))
+            limit = int(float(asked.get("--max-words", "1000")))
             if not all(sides) or max(map(len, sides)) > limit:
                 expect(done.lines[number] in ("", "{}"), "links of a line without words:", done.lines[number])
                 continue
@@ -574,7 +574,7 @@ def links_of_model(folder: Path, corpus: Corpus, source: Random, random_method: 
         aligner = replace(aligner, links_by=by)  # type: ignore[type-var]
     assert aligner.text
     text = sides_of(aligner.text.languages, aligner.text.tokenizer, aligner.text.words)
-    limit, bad = int(float(asked.get("--max-words", "2000"))), BadLines("blank")
+    limit, bad = int(float(asked.get("--max-words", "1000"))), BadLines("blank")
     columns = read_columns([str(corpus.table)], bad)
     pairs = list(read_pairs(columns, aligner.needs(), text, limit, bad))
     whole = [number for number, pair in enumerate(pairs) if pair.source.tokens and pair.target.tokens]

@@ -1,8 +1,11 @@
 """An exported model gives the same translations in CTranslate2."""
 
+import re
+import resource
 import sys
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any, Literal
 
 import pytest
@@ -19,9 +22,11 @@ from synmt.search.scores import ForcedPair, force
 from synmt.search.translation import Translator
 from synmt.streams import BadInput
 from synmt.text.bpe import Bpe, join_subwords
+from synmt.trees.record import ParseRecord
 from tests import tiny
 from tests.hostile import CODES
 
+SCALING = Path(__file__).parents[2] / "docs/scaling.md"
 GREEDY = SearchConfig(beam=1, length_penalty="plain", alpha=0.0, max_length_offset=10)
 
 
@@ -74,6 +79,52 @@ def test_an_exported_model_gives_the_same_scores_and_translations(
             return_scores=True,
         )[0]
         assert join_subwords(best.hypotheses[0]) == found[0].tokens
+
+
+SNIPPET = re.search(r"^```python\n(import ctranslate2\n.*?)^```", SCALING.read_text(encoding="utf-8"), re.M | re.S)
+
+
+@pytest.mark.parametrize("norm, positions", [("pre", "sinusoidal"), ("post", "rotary")])
+def test_the_documented_code_translates_as_synmt_translate_does(
+    norm: Any, positions: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random models write translations of all lengths, up to the limit; a short one, so that scores differ enough."""
+    pytest.importorskip("ctranslate2")
+    ours = saved(tmp_path / "model", "sequence", replace(tiny.CONFIG, norm=norm, positions=positions))
+    ours.search = SearchConfig()
+    export(tmp_path / "model", tmp_path / "FOLDER")
+    monkeypatch.chdir(tmp_path)
+    assert SNIPPET
+    code: dict[str, Any] = {}
+    exec(SNIPPET[1], code)
+    words = sorted({word for record in tiny.records() for word in record.tokens})
+    source = Random(1)
+    records = [ParseRecord(tokens=source.choices(words, k=source.randint(1, 12))) for _ in range(60)]
+    sources = [ours.features(record) for record in records]
+    for each, found in zip(sources, ours.translate(sources), strict=True):
+        assert join_subwords(code["translate"](each.tokens)) == found[0].tokens
+
+
+def test_a_full_disk_leaves_no_model(tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2")
+    saved(tmp_path / "model", "sequence")
+    (tmp_path / "empty").mkdir()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
+    try:
+        for name in ("new", "empty"):
+            with pytest.raises(BadInput, match=f"{name}: File too large"):
+                export(tmp_path / "model", tmp_path / name)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not (tmp_path / "new").exists() and list((tmp_path / "empty").iterdir()) == []
+    export(tmp_path / "model", tmp_path / "empty")
+    assert sorted(each.name for each in (tmp_path / "empty").iterdir()) == [
+        "config.json",
+        "model.bin",
+        "source_vocabulary.json",
+        "target_vocabulary.json",
+    ]
 
 
 def test_int8_is_smaller_and_nearly_the_same(tmp_path: Path) -> None:
