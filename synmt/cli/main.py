@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from signal import SIGINT
 from typing import Any, TextIO, cast
 
 import click
@@ -162,8 +163,8 @@ def reported(name: str, work: Callable[[], int | None], mark: str = "") -> int:
         code = complain(name, f"cannot load a library: {first_cause(error)}")
     except Interrupted as stop:
         code = complain(name, str(stop), 128 + stop.signal)
-    except (KeyboardInterrupt, click.Abort):
-        code = complain(name, "interrupted", 130)
+    except (KeyboardInterrupt, click.Abort) as stop:
+        code = complain(name, "interrupted", 128 + getattr(stop, "signal", SIGINT))
     return code
 
 

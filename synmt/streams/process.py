@@ -59,15 +59,23 @@ class Interruption:
             self._at_once = False
 
 
-def unwind_on_signals() -> None:
-    """Let SIGTERM and SIGHUP end this process with an exception, as SIGINT does, so that it removes temporary files.
+class Ended(KeyboardInterrupt):
+    """A signal that ends this process."""
 
-    A second signal ends it at once. Ignored signals stay ignored (nohup).
+    def __init__(self, signal: Signals) -> None:
+        self.signal = signal
+        super().__init__(signal.name)
+
+
+def unwind_on_signals() -> None:
+    """Let SIGTERM and SIGHUP raise Ended, as SIGINT raises KeyboardInterrupt, so that temporary files are removed.
+
+    A second signal ends the process at once. Ignored signals stay ignored (nohup).
     """
 
     def end(number: int, _: FrameType | None) -> None:
         signal(number, SIG_DFL)
-        raise SystemExit(128 + number)
+        raise Ended(Signals(number))
 
     for each in (SIGTERM, SIGHUP):
         if getsignal(each) is SIG_DFL:

@@ -43,7 +43,7 @@ _WORD = re.compile(r"\(\{((?: \d+)*) \}\)", re.ASCII)
 _SCORE = re.compile(r":[01](?:\.\d{1,9})?(?=\s|$)", re.ASCII)
 _CONFIDENCE = re.compile(r"\t[01]\.\d{6}$", re.ASCII)
 _COLUMN = re.compile(r"\t(?![01]\.\d{6}(?:\t|$))", re.ASCII)  # a tab that no confidence follows
-_NUMBERED = re.compile(r"\s*(\d{1,7})\s+(\d{1,9})\s+(\d{1,9})(?:\s+([SP]))?(?:\s+(\d*\.?\d+))?\s*", re.ASCII)
+_NUMBERED = re.compile(r"\s*(\d{1,6})\s+(\d{1,9})\s+(\d{1,9})(?:\s+([SP]))?(?:\s+(\d*\.?\d+))?\s*", re.ASCII)
 _LINK = re.compile(rf"(\d{{1,9}})([-p])(\d{{1,9}})({_SCORE.pattern})?", re.ASCII)
 
 
@@ -289,8 +289,8 @@ def _numbered(lines: Iterable[Line], base: int) -> LinkLines:
                 score = "" if link[5] is None else f":{_score(float(link[5])):.9f}"
             items.append(f"{i}{'p' if link[4] == 'P' else '-'}{j}{score}")
     rest = Line("", source, 0)
-    numbers = range(1, max(found, default=0) + 1)
-    return LinkLines((replace(places.get(n, rest), text=" ".join(found.get(n, ()))) for n in numbers), base, rest)
+    texts = {n: replace(line, text=" ".join(found[n])) for n, line in places.items()}
+    return LinkLines((texts.get(n, rest) for n in range(1, max(found, default=0) + 1)), base, rest)
 
 
 def _lines_of_a3(lines: Iterable[Line], reverse: bool) -> Iterator[Line]:

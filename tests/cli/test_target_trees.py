@@ -163,7 +163,9 @@ def test_unscorable_targets_are_reported(parent_model: Path) -> None:
     done = synmt("translate", parent_model, "--score", "--n-best", "2", text=text)
     assert is_wrong_usage(done, "--n-best has no effect with --score")
     done = synmt("translate", parent_model, "--score", text="a\n")
-    assert is_one_line_of_error(done, "synmt translate: stdin:1: expected `source TAB target`, found 1 column")
+    assert is_one_line_of_error(
+        done, "synmt translate: stdin:1: expected `source TAB target` or `source ||| target`, found 1 column"
+    )
 
 
 def test_words_are_scored_over_several_trees(parent_model: Path) -> None:

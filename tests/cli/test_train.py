@@ -83,7 +83,7 @@ def test_file_names_determine_the_languages(options: str, languages: list[str], 
     ("options", "cause"),
     [
         ("--source train.jsonl --target missing", "missing: No such file or directory"),
-        ("--tsv train.de", "train.de:1: expected `source TAB target`, found 1 column"),
+        ("--tsv train.de", "train.de:1: expected `source TAB target` or `source ||| target`, found 1 column"),
         ("--source train.jsonl --target short.de", "train.jsonl: 20 lines, short.de: 19 lines"),
         ("--source train.jsonl --target latin.de", "latin.de:2: not UTF-8"),
         ("--source empty --target empty", "no sentence pairs to train on"),

@@ -237,7 +237,8 @@ def test_numbered_links_are_those_of_the_workshops() -> None:
         ("1 1 1 S\n0 1 1 S\n", "links:2: expected"),
         ("1 1 1 S\n1-1\n", "links:2: expected"),
         ("1 1 1 S\n1 1 1 S 1.5\n", "links:2: a score must be between 0 and 1"),
-        ("1 1 1\n2 1 1\n9999999 1 1\n", "links:3: links without a sentence pair: only 2 were given"),
+        ("1 1 1\n2 1 1\n999999 1 1\n", "links:3: links without a sentence pair: only 2 were given"),
+        ("1 1 1\n9999999 1 1\n", "links:2: expected"),
     ],
 )
 def test_other_lines_among_numbered_links_are_refused(text: str, cause: str, tmp_path: Path) -> None:
