@@ -175,7 +175,7 @@ def fitted(
         words_of((pair.target for pair in bitext), text.languages[1], tokenizer),
     )
     learned = FitBitext(bitext, FittedText(text.languages, tokenizer, words), kept.links if known else None)
-    with nullcontext(fit.out) if fit.out else TemporaryDirectory(prefix="synmt-align-") as temporary:
+    with nullcontext("") if fit.out else TemporaryDirectory(prefix="synmt-align-") as temporary:
         folder = fit.out or Path(temporary) / "model"
         with random_numbers_kept():
             aligner = aligner.fit(learned, Fitting(fit.settings, folder, fit.resume, fit.device, notes))
