@@ -19,6 +19,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from synmt.device import sent
 from synmt.nn.attention import (
@@ -171,8 +172,6 @@ class PrefixPlan:
 
     sampled: the number of prefixes per target, 0 for all.
     positions: the approximate number of positions to compute at a time.
-    whole: whether a target that is too long for `positions` by itself keeps its prefixes, in several packs. Without it,
-    such a target gets a smaller sample.
 
     A target of t tokens has t prefixes, with 1 … t positions. A sample of k of them, each with weight t/k, gives an
     unbiased estimate of the loss over all.
@@ -180,15 +179,16 @@ class PrefixPlan:
 
     sampled: int
     positions: int
-    whole: bool = False
 
     def counts(self, lengths: Integers) -> Integers:
         """Return the number of prefixes for targets of these lengths."""
-        counts = np.minimum(lengths, self.sampled or lengths)
-        return counts if self.whole else np.minimum(counts, np.maximum(1, 2 * self.positions // (lengths + 1)))
+        return np.minimum(lengths, self.sampled or lengths)
 
     def parts(self, indices: Sequence[int], lengths: Integers) -> list[list[int]]:
-        """Split the sentences of a batch, whose targets have these lengths, into parts to compute one at a time."""
+        """Split the sentences of a batch, whose targets have these lengths, into parts to compute one at a time.
+
+        A sentence whose prefixes are too many is a part by itself, of several packs.
+        """
         ends = (self.counts(lengths) * (lengths + 1) / 2).cumsum()
         parts: list[list[int]] = []
         begin = 0.0
@@ -216,10 +216,13 @@ class PrefixPlan:
         return sentences[order], chosen[order], spacing[order].astype(np.float32)
 
     def packs(self, sentences: Integers, lengths: Integers, shape: torch.Size, device: torch.device) -> list[Prefixes]:
-        """Return chosen prefixes, packed as `Prefixes.pack`, in consecutive packs to compute one after the other."""
-        if not self.whole:
-            return [Prefixes.pack(sentences, lengths, shape, device)]
-        number_of_pack = (lengths.cumsum() - lengths) // self.positions
+        """Return chosen prefixes, packed as `Prefixes.pack`, in consecutive packs to compute one after the other.
+
+        A pack has at most `positions` positions besides those of its last prefix. A sample, which can have up to twice
+        its mean, has twice the room, so that a part of several targets is one pack.
+        """
+        room = 2 * self.positions if self.sampled else self.positions
+        number_of_pack = (lengths.cumsum() - lengths) // room
         cuts = np.flatnonzero(np.diff(number_of_pack)) + 1
         parts = zip(np.split(sentences, cuts), np.split(lengths, cuts), strict=True)
         return [Prefixes.pack(*part, shape, device) for part in parts]
@@ -254,15 +257,24 @@ class PrefixDecoder(nn.Module):
     def forward(
         self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None
     ) -> tuple[Tensor, DecoderPass | None]:
-        """Run as CausalDecoder does. The ideas of this decoder have no losses."""
+        """Run as CausalDecoder does. The ideas of this decoder have no losses.
+
+        With gradients, several packs are computed twice, the second time in the backward pass: only one of them is then
+        in memory. Dropout draws the same numbers both times.
+        """
         embedded = network.embed(target.inputs).flatten(0, 1)
         tensors = self._tensors(target.columns, target.inputs.shape[1])
         memories = [layer.memory(encoded) for layer in network.decoder_layers]
-        found = [
-            self.run(network, F.embedding(pack.tokens, embedded), pack, pack.cut(tensors), memories, source_bias)
-            for pack in target.prefixes
-        ]
-        return found[0] if len(found) == 1 else torch.cat(found), None
+
+        def last_states(pack: Prefixes) -> Tensor:
+            states = F.embedding(pack.tokens, embedded)
+            return self.run(network, states, pack, pack.cut(tensors), memories, source_bias)
+
+        if len(target.prefixes) == 1:
+            return last_states(target.prefixes[0]), None
+        if not torch.is_grad_enabled():
+            return torch.cat([last_states(pack) for pack in target.prefixes]), None
+        return torch.cat([checkpoint(last_states, pack, use_reentrant=False) for pack in target.prefixes]), None
 
     def read(
         self,

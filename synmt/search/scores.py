@@ -173,7 +173,7 @@ def forced_targets(translator: Translator, pairs: Sequence[ForcedPair], config: 
 
 def force(translator: Translator, pairs: Sequence[ForcedPair]) -> list[ForcedTarget]:
     """Score targets, in order."""
-    corpus = Corpus.empty(translator.vocabulary, translator.target, PrefixPlan(0, PREFIX_TOKENS, whole=True))
+    corpus = Corpus.empty(translator.vocabulary, translator.target, PrefixPlan(0, PREFIX_TOKENS))
     for pair in pairs:
         if pair.target:
             corpus.append(pair.source, pair.target)

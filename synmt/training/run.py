@@ -108,7 +108,7 @@ class TranslationData:
         if not len(self.dev):
             raise BadInput("no sentence pairs to validate on")
         examples = training_examples(self.dev, folder.config, folder.bpe, ["translate"])
-        plan = PrefixPlan(0, training.prefix_tokens, whole=True)
+        plan = PrefixPlan(0, training.prefix_tokens)
         corpus = encode_corpus(examples, folder.config, folder.vocabulary, sys.maxsize, self.notes, plan)
         if not len(corpus):
             raise BadInput("no validation target has a tree that can be written as a string")

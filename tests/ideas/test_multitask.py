@@ -76,7 +76,7 @@ def test_a_model_with_any_decoder_parses(target: str, tmp_path: Path) -> None:
     assert {(each.heads, each.deprels, each.transitions) for each in parses} == {(None, None, None)}
     known = {entry.strip(): entry for entry in folder.vocabulary.target}
     for feature, parse in zip(features, parses, strict=True):
-        corpus = Corpus.empty(folder.vocabulary, folder.config.target, PrefixPlan(0, 100, whole=True))
+        corpus = Corpus.empty(folder.vocabulary, folder.config.target, PrefixPlan(0, 100))
         corpus.append(feature, [known[token] for token in parse.tokens])
         (forced,) = log_probabilities(translator, corpus, [0])
         longest = feature.words + 3

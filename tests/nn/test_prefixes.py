@@ -1,11 +1,17 @@
 """The choice and order of prefixes to compute: none is lost, and samples are unbiased."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from synmt.data.corpus import Corpus
+from synmt.model.translation import TranslationModel
 from synmt.nn.prefixes import PrefixPlan
+from synmt.training.config import TrainingConfig
+from synmt.training.distribution import Processes
+from synmt.training.update import Updater
 from tests import tiny
 
 CPU = torch.device("cpu")
@@ -69,10 +75,85 @@ def test_parts_are_bounded_and_complete(positions: int) -> None:
     parts = plan.parts([3, 1, 0, 2], LENGTHS[[3, 1, 0, 2]])
     assert [index for part in parts for index in part] == [3, 1, 0, 2]
     for part in parts:
-        _, lengths, weights = plan.choose(LENGTHS[part])
-        assert weights.sum() == pytest.approx(LENGTHS[part].sum())
-        assert lengths.sum() <= max(positions, LENGTHS[part].max()) or len(part) == 1
-        assert lengths.sum() <= 2 * positions + LENGTHS[part].max()
+        sentences, lengths, weights = plan.choose(LENGTHS[part])
+        assert weights.tolist() == [1] * LENGTHS[part].sum()
+        assert lengths.sum() <= positions or len(part) == 1
+        packs = plan.packs(sentences, lengths, torch.Size((len(part), LENGTHS[part].max())), CPU)
+        assert all(sum(each.sizes) < positions + LENGTHS[part].max() for each in packs)
+        assert len(packs) == 1 or len(part) == 1
+
+
+@pytest.mark.parametrize("sampled", [1, 3])
+@pytest.mark.parametrize("positions", [1, 10, 40])
+def test_samples_keep_their_size(sampled: int, positions: int) -> None:
+    """However few positions are computed at a time, each target has the same number of prefixes."""
+    for _ in range(20):
+        sentences, lengths, _ = PrefixPlan(sampled, positions).choose(LENGTHS)
+        assert np.bincount(sentences).tolist() == np.minimum(LENGTHS, sampled).tolist()
+        packs = PrefixPlan(sampled, positions).packs(sentences, lengths, torch.Size((4, 12)), CPU)
+        assert sum(sum(each.sizes) for each in packs) == lengths.sum()
+        assert all(sum(each.sizes) < 2 * positions + 12 for each in packs)
+
+
+def gradients(corpus: Corpus, model: TranslationModel, word_dropout: float = 0.0) -> dict[str, torch.Tensor]:
+    """Return the gradient per target token of an update on all four targets."""
+    config = TrainingConfig(word_dropout=word_dropout, clip=0.0)
+    updater = Updater(model, corpus, config, Processes(0, 1, CPU))
+    model.zero_grad()
+    _, tokens, _ = updater(updater.step([[0, 1, 2, 3]], 1), learning_rate=0.0)
+    assert tokens == sum(map(len, corpus.targets))
+    names = [name for name, _ in model.named_parameters()]
+    return {name: each / tokens for name, each in zip(names, updater.gradients, strict=True)}
+
+
+@pytest.mark.parametrize("target", tiny.PREFIX_SYSTEMS)
+@pytest.mark.parametrize("system", ["sequence", "lisa", "multitask", "mask+pascal"])
+def test_gradients_do_not_depend_on_how_much_is_computed_at_a_time(system: str, target: str) -> None:
+    """This holds from a position at a time, where each prefix is a pack, to a batch in one piece."""
+    whole, vocabulary = tiny.corpus(system, target)
+    model = tiny.model(system, vocabulary, target=target)
+    expected = gradients(whole, model)
+    for positions in (1, 7, 30, 60):
+        in_parts, _ = tiny.corpus(system, target, prefix_tokens=positions)
+        for name, gradient in gradients(in_parts, model).items():
+            torch.testing.assert_close(gradient, expected[name], atol=1e-6, rtol=1e-5, msg=name)
+
+
+@pytest.mark.parametrize("target", tiny.PREFIX_SYSTEMS)
+def test_packs_computed_twice_draw_the_same_numbers(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With dropout and samples, the gradient equals that of packs which are all kept in memory."""
+    _, vocabulary = tiny.corpus("mask", target)
+    corpus, _ = tiny.corpus("mask", target, prefixes=3, prefix_tokens=4)
+    config = replace(tiny.CONFIG, dropout=0.3, attention_dropout=0.2, activation_dropout=0.1)
+    model = tiny.model("mask", vocabulary, config, target=target)
+    twice = gradients(corpus, model, word_dropout=0.3)
+    monkeypatch.setattr("synmt.nn.prefixes.checkpoint", lambda run, pack, use_reentrant: run(pack))
+    once = gradients(corpus, model, word_dropout=0.3)
+    for name, gradient in once.items():
+        assert torch.equal(gradient, twice[name]), name
+
+
+@pytest.mark.parametrize("target", tiny.PREFIX_SYSTEMS)
+def test_only_one_pack_is_in_memory(target: str) -> None:
+    """Before the backward pass, a long target in packs keeps far less than the same target in one piece."""
+    side = tiny.TARGET_SYSTEMS[target]
+    _, vocabulary = tiny.corpus("sequence", target)
+    model = tiny.model("sequence", vocabulary, target=target)
+
+    def kept(positions: int) -> int:
+        corpus = Corpus.empty(vocabulary, side, PrefixPlan(0, positions))
+        corpus.append(tiny.source_features("sequence")[0], [vocabulary.target[2]] * 80)
+        batch, found = corpus.batch([0], CPU), dict[int, int]()
+
+        def note(tensor: torch.Tensor) -> torch.Tensor:
+            found[tensor.data_ptr()] = tensor.numel() * tensor.element_size()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+            model.loss(*batch, 0.1).total.backward()
+        return sum(found.values())
+
+    assert kept(100) < kept(10_000) / 4
 
 
 @pytest.mark.parametrize(("target", "longest"), [("bitran", 6), ("gcn", 12)])
@@ -91,10 +172,9 @@ def test_the_parts_of_a_batch_have_its_loss(target: str, longest: int) -> None:
 
 @pytest.mark.parametrize("positions", [1, 10, 1000])
 @pytest.mark.parametrize("target", ["bitran", "parent", "gcn"])
-def test_a_whole_plan_computes_all_prefixes_in_bounded_packs(target: str, positions: int) -> None:
+def test_a_plan_computes_all_prefixes_in_bounded_packs(target: str, positions: int) -> None:
     whole, vocabulary = tiny.corpus("sequence", target)
     packed, _ = tiny.corpus("sequence", target, prefix_tokens=positions)
-    packed.plan = PrefixPlan(0, positions, whole=True)
     model = tiny.model("sequence", vocabulary, target=target)
     source, targets = packed.batch([0, 1, 2, 3], CPU)
     sizes = [sum(each.sizes) for each in targets.prefixes]
