@@ -35,8 +35,11 @@ class Progress:
     batches_of_epoch: finished batches of the current epoch, over all processes.
     order: a checksum of the order of batches.
     validated: the update of the last validation; −1 asks for one before the first update.
-    best, best_update: the best validation score and its update; stale: the number of validations since.
+    best, best_loss, best_update: score, loss and update of the best validation; −∞ and ∞ if the latest model
+    is kept, without comparison. stale: the number of validations since.
+    ties: the number of validations after the first, as long as all have the same score; −1 once their scores differ.
     seconds: training time; log_rows: the number of rows in log.tsv.
+    most_epochs, most_updates: the limits of the run, as in TrainingConfig; 0 epochs if they are unknown.
     sentences, all_tokens: sentences and target tokens so far, counted in each epoch.
     loss, tokens, norms, updates, interval_seconds: sums since the last row of log.tsv.
     """
@@ -47,10 +50,14 @@ class Progress:
     order: int = 0
     validated: int = 0
     best: float = -math.inf
+    best_loss: float = math.inf
     best_update: int = 0
     stale: int = 0
+    ties: int = 0
     seconds: float = 0.0
     log_rows: int = 0
+    most_epochs: int = 0
+    most_updates: int = 0
     sentences: int = 0
     all_tokens: int = 0
     loss: float = 0.0
@@ -65,6 +72,30 @@ class Progress:
         self.batches_of_epoch += batches
         if self.batches_of_epoch >= batches_an_epoch:
             self.epoch, self.batches_of_epoch = self.epoch + 1, 0
+
+    def keep_if_best(self, score: float, loss: float) -> bool:
+        """Count a validation of the current model; return whether it is the best so far, by `rank`."""
+        if self.best > -math.inf and self.ties >= 0:
+            self.ties = self.ties + 1 if score == self.best else -1
+        if is_best := rank(score, loss) > rank(self.best, self.best_loss):
+            self.best, self.best_loss, self.best_update, self.stale = score, loss, self.update, 0
+        else:
+            self.stale += 1
+        self.validated = self.update
+        return is_best
+
+    def keep_latest(self) -> None:
+        """Count the current model as the one to keep."""
+        self.best, self.best_loss, self.best_update = -math.inf, math.inf, self.update
+        self.validated = self.update
+
+
+def rank(score: float, loss: float) -> tuple[float, float]:
+    """Return how good a validated model is: higher scores are better and, if they are equal, lower losses.
+
+    So the best model is never one with a higher loss than another whose score is at least as high.
+    """
+    return (-math.inf if math.isnan(score) else score, -math.inf if math.isnan(loss) else -loss)
 
 
 @dataclass

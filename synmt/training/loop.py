@@ -18,7 +18,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from synmt.model.files import PARAMETERS_FILE, check_inside, remove_unfinished, save_tensors
+from synmt.model.files import PARAMETERS_FILE, check_inside, naming, remove_unfinished, save_tensors, write_aside
 from synmt.streams import BadInput, Message
 from synmt.streams.process import Interrupted, Interruption
 from synmt.training.checkpoint import Progress, TrainingState, checkpoints
@@ -29,6 +29,7 @@ from synmt.training.update import Examples, Step, Updater, learning_rate
 from synmt.training.validation import Validate, ValidationScores
 
 CHECKPOINTS = "checkpoint"
+EARLIER_BEST = "best.safetensors"  # in CHECKPOINTS: the best model before a validation that only the end required
 ORDERED = 100  # the checksum of this many first batches identifies the order of all
 T = TypeVar("T")
 LARGEST_LOSS = 700  # nats per token; the perplexity of more overflows
@@ -75,10 +76,12 @@ class Trainer:
     def resume(self) -> None:
         """Return to the last checkpoint, or to the beginning if there is none.
 
-        Raises BadInput for a damaged checkpoint, if processes see different ones, and if the batches would differ.
+        Raises BadInput for a damaged checkpoint, if processes see different ones, and if the batches or the learning
+        rates so far would differ.
         """
         path = self.path
-        for own in (path / PARAMETERS_FILE, self.log.path, *checkpoints(path / CHECKPOINTS)):
+        parameters, earlier = path / PARAMETERS_FILE, path / CHECKPOINTS / EARLIER_BEST
+        for own in (parameters, earlier, self.log.path, *checkpoints(path / CHECKPOINTS)):
             if own.is_symlink() or own.exists():
                 check_inside(path, own)
         self.state.load_newest(path / CHECKPOINTS)
@@ -87,13 +90,28 @@ class Trainer:
         if self.progress.order != self.order:
             raise BadInput("another version of synmt ordered the batches differently; train a new model", str(path))
         self.total = self._count_updates()
+        self._check_length()
         if self.processes.first:
+            if earlier.exists():
+                with naming(earlier):
+                    earlier.replace(parameters)
             self.log.truncate(self.progress.log_rows)
             remove_unfinished(path)
             remove_unfinished(path / CHECKPOINTS)
 
+    def _check_length(self) -> None:
+        """Raise BadInput if the run has another number of updates than before, on which its rates so far depended."""
+        config, progress = self.config, self.progress
+        if config.schedule != "cosine" or progress.update <= config.warmup or not progress.most_epochs:
+            return
+        before = self._count_updates(replace(config, epochs=progress.most_epochs, updates=progress.most_updates))
+        if self.total != before:
+            cause = f"a cosine schedule for {before} updates cannot become one for {self.total}"
+            advice = "train a new model, with --init to start from this one"
+            raise BadInput(f"{cause}, since earlier rates would have been others; {advice}", str(self.path))
+
     def run(self) -> None:
-        """Train until the last update, or until a validation after which patience or time has run out.
+        """Train until the last update, or until patience or time has run out, and validate the last model.
 
         Raises Interrupted, after saving a checkpoint, when a signal asks one of the processes to stop.
         """
@@ -110,6 +128,8 @@ class Trainer:
                 self.progress.sentences += step.sentences
                 self.progress.all_tokens += tokens
                 self.interval.add(loss, tokens, norm)
+                if self.config.minutes:
+                    self.progress.seconds = self.processes.from_first(self._seconds())
                 line.update()
                 if self.processes.device.type == "cpu":  # on a GPU, this would wait for it
                     self._check_finite()
@@ -126,14 +146,17 @@ class Trainer:
                 minutes = self.config.checkpoint_minutes
                 if minutes and time.monotonic() - self.saved > 60 * minutes:
                     self._save()
+            if self.progress.validated < self.progress.update:
+                self._save()
+                self._validate(interruption, at_end=True)
 
     @property
     def _batches_an_update(self) -> int:
         return self.config.accumulate * self.processes.size
 
-    def _count_updates(self) -> int:
+    def _count_updates(self, config: TrainingConfig | None = None) -> int:
         """Return the number of updates of the whole run; earlier ones may have used another number of processes."""
-        config, progress = self.config, self.progress
+        config, progress = config or self.config, self.progress
         rest = math.ceil((self.batches_an_epoch - progress.batches_of_epoch) / self._batches_an_update)
         epochs = config.epochs - progress.epoch - 1
         updates = progress.update + max(0, rest + epochs * math.ceil(self.batches_an_epoch / self._batches_an_update))
@@ -170,53 +193,55 @@ class Trainer:
 
     def _write(self, row: dict[str, float | int]) -> None:
         if self.processes.first:
-            seconds = time.monotonic() - self.started
-            row = {"update": self.progress.update, "epoch": self.progress.epoch, "seconds": seconds, **row}
+            row = {"update": self.progress.update, "epoch": self.progress.epoch, "seconds": self._seconds(), **row}
             self.log.write(row)
             if self.events:
                 self.events.write(row)
 
+    def _seconds(self) -> float:
+        """Return the training time so far, by the clock of this process."""
+        return time.monotonic() - self.started
+
     def _has_ended(self) -> bool:
-        """Return whether the run ends with the validation after this update."""
+        """Return whether patience or time has run out."""
         config, progress = self.config, self.progress
         out_of_patience = bool(config.patience) and progress.stale >= config.patience
         out_of_time = bool(config.minutes) and progress.seconds > 60 * config.minutes
-        return progress.validated == progress.update and (out_of_patience or out_of_time)
-
-    def _validation_is_due(self) -> bool:
-        progress, every = self.progress, self.config.validate_every
-        due = progress.update % every == 0 if every else progress.batches_of_epoch == 0
-        due = due or progress.update == self.total or self._is_out_of_time()
-        return progress.validated < progress.update and due
-
-    def _is_out_of_time(self) -> bool:
-        """Return whether some process has trained for longer than the run may last."""
-        minutes = self.config.minutes
-        return bool(minutes) and self.processes.any(time.monotonic() - self.started > 60 * minutes)
+        return out_of_time or (out_of_patience and progress.validated == progress.update)
 
     def _validate_if_due(self, interruption: Interruption) -> None:
-        """Score the mean of the recent parameters, save it as the model if it is the best, and save a checkpoint."""
-        processes, progress = self.processes, self.progress
-        if not self._validation_is_due():
-            return
-        if self.validation is None:
-            self._check_finite(parameters=True)
+        """Validate after every so many updates, or after an epoch, and save a checkpoint."""
+        progress, every = self.progress, self.config.validate_every
+        due = progress.update % every == 0 if every else progress.batches_of_epoch == 0
+        if progress.validated < progress.update and due:
+            if self.validation is not None:
+                self._save()  # since validation may take long
+            self._validate(interruption)
+            progress.seconds = self.processes.from_first(self._seconds())
+            self.interval = Interval()  # without the time of validation
+            self._save()
+
+    def _validate(self, interruption: Interruption, at_end: bool = False) -> None:
+        """Score the mean of the recent parameters, and save it as the model if it is the best.
+
+        at_end: whether this is a validation besides those that are due, since the run ends here. No checkpoint then
+        follows, and the best model before is kept, so that an extended run continues as if it had never ended.
+        """
+        self._check_finite(parameters=True)
+        progress, parameters = self.progress, self.state.average()
+        scores = self._scores(parameters, interruption)
+        if scores is None or not scores.decides:
+            progress.keep_latest()
         else:
-            self._save()  # since validation may take long
-        parameters = self.state.average()
-        value = self._score(parameters, interruption)
-        if not math.isfinite(value):
-            raise self._diverged(f"the validation gives {value}")
-        if processes.first and value > progress.best:
-            save_tensors(self.path / PARAMETERS_FILE, parameters)
-        progress.seconds = processes.from_first(time.monotonic() - self.started)
-        if value > progress.best:
-            progress.best, progress.best_update, progress.stale = value, progress.update, 0
-        else:
-            progress.stale += 1
-        progress.validated = progress.update
-        self.interval = Interval()  # without the time of validation
-        self._save()
+            for value in (scores.score, scores.loss):
+                if not math.isfinite(value):
+                    raise self._diverged(f"the validation gives {value}")
+            progress.keep_if_best(scores.score, scores.loss)
+        file = self.path / PARAMETERS_FILE
+        if self.processes.first and progress.best_update == progress.update:
+            if at_end and file.exists():
+                write_aside(self.path / CHECKPOINTS / EARLIER_BEST, file.read_bytes())
+            save_tensors(file, parameters)
 
     def _check_finite(self, parameters: bool = False) -> None:
         """Raise BadInput if a loss since the last report, or a parameter, is not finite."""
@@ -233,7 +258,8 @@ class Trainer:
         """Write a checkpoint. Raises BadInput, and keeps the last one, if the run has diverged."""
         self._check_finite(parameters=True)
         if self.processes.first and self.progress.update:  # before the first update there is nothing to save
-            self.progress.seconds = time.monotonic() - self.started
+            self.progress.seconds = self._seconds()
+            self.progress.most_epochs, self.progress.most_updates = self.config.epochs, self.config.updates
             self.progress.log_rows = self.log.rows()
             self.interval.note(self.progress)
             self.state.save(self.path / CHECKPOINTS)
@@ -244,13 +270,13 @@ class Trainer:
         cause = f"{received.name}: stopped {when} update {self.progress.update}"
         return Interrupted(f"{cause}; the same command with --resume continues from there", received)
 
-    def _score(self, parameters: dict[str, torch.Tensor], interruption: Interruption) -> float:
-        """Return the validation score of these parameters; without validation data, the number of updates.
+    def _scores(self, parameters: dict[str, torch.Tensor], interruption: Interruption) -> ValidationScores | None:
+        """Return the validation scores of these parameters, None without validation data.
 
         Each process computes its share. Raises Interrupted if a signal stops one of them.
         """
         if self.validation is None:
-            return float(self.progress.update)
+            return None
         own, share = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}, None
         self.model.load_state_dict(parameters)
         with suppress(Interrupted), interruption.at_once():
@@ -262,7 +288,7 @@ class Trainer:
         scores = self.validation.scores(shares)
         if self.processes.first:
             self._report(scores)
-        return scores.value if scores.decides else float(self.progress.update)
+        return scores
 
     def _report(self, scores: ValidationScores) -> None:
         losses = {f"loss_{name}": loss for name, loss in scores.losses.items()}

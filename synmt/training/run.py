@@ -1,5 +1,6 @@
 """One training run of a translation model: from files of sentence pairs to a model folder."""
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -237,9 +238,10 @@ def _beginning(pairs: int, folder: ModelFolder[ModelConfig], learner: nn.Module)
 
 def _end(progress: Progress, config: TrainingConfig, path: Path) -> str:
     """Return a line about the best model and how to use it."""
-    best = progress.best
-    score = f"loss {-best:.4f}" if config.select == "loss" else f"{config.select.upper()} {best:.2f}"
-    # Without validation data, the last update is the best.
-    scored = "" if best == progress.best_update else f" ({score}, the best)"
+    loss, scored = f"{progress.best_loss:.4f}", ""
+    if progress.best > -math.inf:  # there is validation data
+        score = f"loss {loss}" if config.select == "loss" else f"{config.select.upper()} {progress.best:.2f}"
+        same = config.select != "loss" and progress.ties > 0
+        scored = f" ({score} in all validations, so the loss decided: {loss})" if same else f" ({score}, the best)"
     kept = f"saved update {progress.best_update} of {progress.update}{scored} in {path}"
     return f"{kept}; synmt translate {path} < SOURCES"

@@ -13,6 +13,7 @@ from synmt.device import autocast
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import corpus_score
+from synmt.metrics.translations import sacre_bleu
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures
@@ -44,7 +45,7 @@ class ValidationScores:
     losses: dict[str, float] = field(default_factory=dict)
 
     @property
-    def value(self) -> float:
+    def score(self) -> float:
         """Return the score that selects the best model; higher is better."""
         return next(iter(self.metrics.values()), -self.loss)
 
@@ -151,6 +152,13 @@ def joined(shares: Sequence[Sequence[T | None]]) -> list[T]:
 
 
 def score_of_text(metric: str, language: str, hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Return a score of translations into a language, over characters if it does not put spaces between words."""
+    """Return a score of translations into a language, over characters if it does not put spaces between words.
+
+    BLEU is 0 unless at least one n-gram of each order is correct. sacreBLEU's smoothing would give 0.01 or 1.6 there,
+    and a model that repeats a word could score more than one whose translations have only two words, all correct.
+    """
     config = MetricConfig(TOKENIZATIONS.get(language, "13a"))
+    if metric == "bleu":
+        bleu = sacre_bleu(config).corpus_score(hypotheses, [references])
+        return bleu.score if all(bleu.counts) else 0.0
     return corpus_score(METRICS[metric](config), hypotheses, [references]).score
