@@ -1,6 +1,7 @@
 """Configs are dataclasses of settings, whose fields are the options of the command line.
 
-Every option is either used or refused, and the conditions are declared once:
+Every option is either used or refused, unless it is given its default value, which is accepted wherever it may be left
+out. The conditions are declared once:
 
 - A setting declares what it needs and what rules it out (`needs`, `unless`): another setting of its config
   ("sample", "format jsonl"), an option of the command ("--guide"), or a circumstance ("a model that writes arcs").
@@ -203,7 +204,8 @@ class Scope:
     lost: for each option that the current choice would use if it were not for another option, that other option.
     circumstances: whether each circumstance holds; a missing one is unknown and rules out nothing.
     bring: for each circumstance, the names of the choices that make it hold, for messages.
-    defaults: the values of options that are not given, if they differ from the defaults of their fields.
+    defaults: the values of options that are not given, if they differ from the defaults of their fields. An option with
+    such a value is never refused.
     """
 
     chosen: str = ""
@@ -260,13 +262,24 @@ def refusal(option: Option, scope: Scope, values: Mapping[str, Any]) -> str:
     return Message(f"{flag} needs {' or '.join(map(scope.named, unmet[0]))}") if unmet else ""
 
 
-def check_used(given: Mapping[str, Any], options: Collection[Option], scope: Scope) -> None:
-    """Raise WrongUsage for a given option that would have no effect. given: values by name."""
+def check_used(given: Mapping[str, Any], options: Collection[Option], scope: Scope) -> set[str]:
+    """Raise WrongUsage for a given option that would have no effect, and whose value is not its default.
+
+    given: values by name. Return the given options without effect: leave them out.
+    """
     for cause in refusals(given, options, scope).values():
         raise WrongUsage(cause)
+    return set(without_effect(given, options, scope))
 
 
 def refusals(given: Mapping[str, Any], options: Collection[Option], scope: Scope) -> dict[str, str]:
+    """Return the given options that are refused, each with the reason: those without effect, except for defaults."""
+    defaults = {**{each.name: each.default for each in options}, **scope.defaults}
+    causes = without_effect(given, options, scope)
+    return {name: cause for name, cause in causes.items() if given[name] != defaults[name]}
+
+
+def without_effect(given: Mapping[str, Any], options: Collection[Option], scope: Scope) -> dict[str, str]:
     """Return the given options that would have no effect, each with the reason. given: values by name."""
     values = {**{each.name: each.default for each in options}, **scope.defaults, **given}
     found = {each.name: refusal(each, scope, values) for each in options if each.name in given}

@@ -88,7 +88,8 @@ def align(
         check_apart([("--out", str(kept))], [str(each) for each in read if isinstance(each, str | Path)])
     chosen = method or default_method(kept if resume else None)
     own |= {"fit": True, "method": chosen}
-    _check(settings, scope_of(as_given({**settings, **{name: each for name, each in own.items() if each}})), own)
+    idle = _check(settings, scope_of(as_given({**settings, **{name: each for name, each in own.items() if each}})), own)
+    others = {name: value for name, value in others.items() if name.replace("_", "-") not in idle}
     bad, notes = BadLines(on_error), Notes()
     columns = columns_of(pairs, bad)
     with ExitStack() as stack:
@@ -170,16 +171,16 @@ def _configs(settings: Mapping[str, Any]) -> tuple[AlignConfig, TextConfig, dict
     return config, text, settings_of_fit(settings)
 
 
-def _check(settings: Mapping[str, Any], scope: Scope, own: Mapping[str, Any]) -> None:
+def _check(settings: Mapping[str, Any], scope: Scope, own: Mapping[str, Any]) -> set[str]:
     """Raise TypeError for an unknown setting, and ValueError for one that is invalid or has no effect.
 
-    own: settings that the function itself decides.
+    own: settings that the function itself decides. Return the options without effect, whose values are the defaults.
     """
     check_keywords(settings, {name: each for name, each in known().items() if name not in OF_LINES})
     decided = {name: value for name, value in own.items() if value} | {"format": "jsonl"}
-    asked = {name: value for name, value in decided.items() if name in ("guide", "resume", "device")}
+    asked = {name: decided.pop(name) for name in ("guide", "resume", "device") if name in decided}
     options = [*(each.option for each in known().values()), RESUME, DEVICE]
-    check_used(as_given(settings) | asked, options, replace(scope, defaults={**scope.defaults, **decided}))
+    return check_used(as_given(settings) | asked, options, replace(scope, defaults={**scope.defaults, **decided}))
 
 
 def _links(

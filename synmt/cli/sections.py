@@ -6,6 +6,7 @@
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
@@ -73,6 +74,10 @@ class SectionOption(click.Option):
         self.option = option or Option(_name(self), rest.get("default"), groups, conditions(unless))
         self.section = section
         self.of_idea = of_idea
+
+    def default_in(self, context: click.Context) -> Any:
+        """Return the value that the command gets if the option is left out."""
+        return self.process_value(context, self.get_default(context))
 
     def get_help_extra(self, context: click.Context) -> Any:
         """Show the default of the chosen method or system; leave out the bounds, which an error names."""
@@ -154,9 +159,16 @@ class SectionCommand(click.Command):
         return rest
 
     def check(self, context: click.Context, scope: Scope) -> None:
-        """Raise WrongUsage for an option that has no effect in this scope."""
-        options = [each.option for each in self.get_params(context) if isinstance(each, SectionOption)]
-        check_used(given_in(context), options, scope)
+        """Raise WrongUsage for an option without effect in this scope; leave it out if its value is the default."""
+        options = {each.option.name: each for each in self.get_params(context) if isinstance(each, SectionOption)}
+        known = [
+            replace(each.option, default=each.default_in(context))
+            if each.callback and isinstance(each.default, str)
+            else each.option
+            for each in options.values()
+        ]
+        for name in check_used(given_in(context), known, scope):
+            context.params[options[name].name or ""] = options[name].default_in(context)
 
     def help_scope(self, context: click.Context) -> Scope:
         """Return the scope of the whole command line, before and after --help."""

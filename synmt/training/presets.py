@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -119,8 +120,16 @@ def scope_of(given: Mapping[str, Any], start: ModelConfig | None = None) -> Scop
     chosen = {f"--model {name}" for name in source + target}
     used = {option for option, ways in owners().items() if chosen.intersection(ways)}
     defaults = {name.replace("_", "-"): value for name, value in resolve(preset, source, {}).items()}
-    defaults["model"] = PLAIN
+    defaults |= _defaults_of(start) if start else {"model": PLAIN}
     return Scope("+".join(dict.fromkeys(source + target)), owners(), used, {}, holding, bringing(), defaults)
+
+
+def _defaults_of(start: ModelConfig) -> dict[str, Any]:
+    """Return the options of the network and of the ideas of a model to start with."""
+    found = asdict(start.network)
+    for name, options in {**start.source.settings(), **start.target.settings()["ideas"]}.items():
+        found |= {f"{name}-{option}": value for option, value in options.items()}
+    return {name.replace("_", "-"): value for name, value in found.items()}
 
 
 def _is_replaced(given: Mapping[str, Any]) -> bool:

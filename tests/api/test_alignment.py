@@ -57,6 +57,14 @@ def test_notes_are_those_of_the_command(tmp_path: Path) -> None:
     assert found == ["source text is tokenized as en, target text as de"]
 
 
+def test_defaults_without_effect_are_left_out() -> None:
+    """A value that is the default is accepted wherever the setting may be left out."""
+    given: dict[str, Any] = {"tree_dropout": 0.0, "norm": "post", "pascal_heads": 2, "embeddings_layer": 8}
+    for method in ("hmm", "hmms"):
+        plain, same = (list(synmt.align(PAIRS, method, **more)) for more in ({}, given))
+        assert same == plain
+
+
 @pytest.mark.parametrize("kind", [str, Path])
 def test_a_single_file_of_links_needs_no_list(kind: type, tmp_path: Path) -> None:
     links = tmp_path / "links"

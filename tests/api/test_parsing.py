@@ -65,7 +65,7 @@ def test_words_that_are_none_give_an_empty_record_if_asked() -> None:
         (lambda: synmt.parse([], "udpipe", model="nothing"), synmt.BadInput, "nothing: No such file"),
         (lambda: synmt.parse([], "udpipe", language="fr"), synmt.BadInput, "'fr'"),
         (lambda: synmt.parse([], "udpip"), ValueError, "parser cannot be 'udpip'"),  # type: ignore[arg-type]
-        (lambda: synmt.parse([], "udpipe", device="cpu"), ValueError, "^device needs parser benepar or "),
+        (lambda: synmt.parse([], "udpipe", device="auto"), ValueError, "^device needs parser benepar or "),
         (lambda: synmt.parse([], "udpipe", trust_pickle=True), ValueError, "^trust_pickle needs parser benepar or "),
         (lambda: synmt.parse([], "udpipe", model="x", language="de"), ValueError, "^language needs a parser without m"),
         (lambda: synmt.parse([], colour=3), TypeError, "unknown setting 'colour'"),  # type: ignore[call-arg]

@@ -319,7 +319,7 @@ def test_difficult_lines_are_errors_or_blank(fitted: tuple[Path, str], noted: No
         (["--fit", "--links-from", "x"], "--fit has no effect with --links-from"),
         (["--fit", "--resume"], "--resume needs --out"),
         (
-            ["--fit", "--pascal-heads", "2"],
+            ["--fit", "--pascal-heads", "3"],
             "hmms does not use --pascal-heads; it belongs to pascal: add --source-syntax",
         ),
         (["--fit", "--method", "mask-align", "--heads", "3"], "width 128 does not divide into 3 heads"),

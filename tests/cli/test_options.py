@@ -250,6 +250,43 @@ def test_every_option_is_used_or_refused(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(found) > 5000 and sum(used for *_, used in found) > 2000, (len(found), sum(used for *_, used in found))
 
 
+def explicit_defaults(name: str, arguments: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each further option of a command line that can be given its default value, and how."""
+    command, begun = commands()[name], parsed(name, arguments)
+    defaults = command.help_scope(begun).defaults
+    for option in command.params:
+        if not isinstance(option, SectionOption) or not set(option.opts).isdisjoint(arguments):
+            continue
+        default = defaults.get(option.option.name, option.option.default)
+        flag = max(option.opts, key=len)
+        if option.is_flag and default is True:
+            yield option.option.name, [flag]
+        elif not option.is_flag and default not in (None, "", ()) and not is_in_words(option, default):
+            values = default if isinstance(default, tuple | list) else [default]
+            yield option.option.name, [each for value in values for each in (flag, str(value))]
+
+
+def is_in_words(option: SectionOption, default: object) -> bool:
+    """Return whether a default is not a value, such as `1 to 12: fewer for more pairs`."""
+    return isinstance(default, str) and isinstance(option.type, click.IntRange | click.FloatRange)
+
+
+def test_every_default_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where an option can be left out, its default value is accepted, too, and changes nothing."""
+    monkeypatch.chdir(tmp_path)
+    Path("codes").write_text(CODES)
+    write_model(Path("init"), "mask", "transitions")
+    found = 0
+    for name, arguments in lines(tmp_path):
+        before = resolved(name, parsed(name, arguments))
+        for _, explicit in explicit_defaults(name, arguments):
+            line = " ".join([name, *arguments, *explicit])
+            after = resolved(name, parsed(name, [*arguments, *explicit]))
+            assert after == before, line
+            found += 1
+    assert found > 3000, found
+
+
 SIDES = {name: target_side({name: {}}) for name in TARGET_IDEAS}
 
 
@@ -416,4 +453,6 @@ def test_every_option_of_a_metric_changes_its_score_or_signature(name: str) -> N
         needed = {each.replace("_", "-"): value for each, value in NEEDED.get(option, {}).items()}
         flags = "|".join([option, *needed])
         with pytest.raises(WrongUsage, match=f"{re.escape(name)} does not use --({flags}); it belongs to "):
-            check_used({option: None, **needed}, list(options_in(MetricConfig).values()), scope_of_metrics([name]))
+            check_used(
+                {option: OTHERS[option], **needed}, list(options_in(MetricConfig).values()), scope_of_metrics([name])
+            )

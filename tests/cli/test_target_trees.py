@@ -103,7 +103,7 @@ def test_bad_input_gives_one_line_of_error(tmp_path: Path, options: str, cause: 
 
 def test_options_of_other_systems_are_wrong_usage(tmp_path: Path) -> None:
     write_pairs(tmp_path)
-    options = "--source train.jsonl --target train.de --model parent --gcn-layers 2"
+    options = "--source train.jsonl --target train.de --model parent --gcn-layers 3"
     done = shell(f"synmt train {options} --out model", tmp_path)
     assert is_wrong_usage(done, "synmt train: sequence+parent does not use --gcn-layers; it belongs to gcn")
 

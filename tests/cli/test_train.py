@@ -114,7 +114,7 @@ def test_bad_input_gives_one_line_of_error(tmp_path: Path, options: str, cause: 
         ("--source train.de --target train.jsonl --width 15", "width 15 does not divide into 4 heads"),
         ("--source-syntax mask+linearized --source train.jsonl --target train.de", "mask and linearized cannot be"),
         ("--source-syntax mask+tree --source train.jsonl --target train.de", "unknown idea 'tree'"),
-        ("--pascal-heads 2 --source train.jsonl --target train.de", "it belongs to pascal: add --model pascal"),
+        ("--pascal-heads 1 --source train.jsonl --target train.de", "it belongs to pascal: add --model pascal"),
         (
             "--model pascal --pascal-layer 9 --source train.jsonl --target train.de",
             "takes 2 heads of layer 9, but the network has 4 layers",
@@ -167,6 +167,7 @@ def test_the_command_can_start_from_a_model(mask_model: Path, tmp_path: Path) ->
     done = synmt("train", *more, tmp_path / "begun")
     assert done.returncode == 0, done.stderr
     assert ModelFolder.open(tmp_path / "begun", ModelConfig).config.network.width == 32
-    assert is_wrong_usage(synmt("train", *more, tmp_path / "x", *TINY), "synmt train: ", "has no effect with --init")
+    wider = synmt("train", *more, tmp_path / "x", "--width", "64")
+    assert is_wrong_usage(wider, "synmt train: ", "--width has no effect with --init")
     begins = ["train", *data, "--out", tmp_path / "x", "--init"]
     assert is_one_line_of_error(synmt(*begins, tmp_path / "nothing"), "synmt train: ", "nothing/config.json: No such")

@@ -132,7 +132,8 @@ PASCAL = ModelConfig(source_side({"pascal": {"heads": 1}}), SEQUENCE, ("en", "de
     ("given", "cause"),
     [
         ({"model": "mask"}, "--model has no effect with --init"),
-        ({"width": 16}, "--width has no effect with --init"),
+        ({"width": 32}, "--width has no effect with --init"),
+        ({"width": tiny.CONFIG.width, "pascal-heads": 1, "tree-dropout": 0.0}, ""),
         ({"split-arcs": True}, "--split-arcs has no effect with --init"),
         ({"merges": 3, "dropout": 0.5}, "--merges has no effect with --init"),
         ({"mask-per-layer": True}, r"pascal\+sequence does not use --mask-per-layer; it belongs to mask"),
