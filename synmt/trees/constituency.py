@@ -3,24 +3,31 @@
 A tree is two parallel lists in preorder: the label or word of each node, and the index of its parent (-1 for the root).
 A node without children is a leaf, so a word that looks like a label stays a word. No function is recursive: a tree may
 be ten thousand levels deep.
+
+Brackets, slashes and asterisks in words are escaped as in the Penn Treebank: `-LRB-`, `3\\/4`, `\\*`. A backslash also
+precedes a word's own `-LRB-`, and a backslash that would be read as part of an escape, so every word can be read back.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from synmt.text.bpe import Segment
 
 Phrase = tuple[int, int, str]  # first word, word after the last, label
 ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
-ROOT_LABELS = frozenset({"", "ROOT", "TOP"})
+TOP = "TOP"  # the label of a root over several trees, and of one that has no label of its own
+ROOT_LABELS = frozenset({"", "ROOT", TOP})
 TRACE = "-NONE-"
 
 _UNESCAPES = {escaped: raw for raw, escaped in ESCAPES.items()}
-_ESCAPABLE = re.compile(r"[][(){}]")
-_ESCAPED = re.compile("|".join(_UNESCAPES))
+_NAME = "[LR][RSC]B"  # of an escaped bracket, between its hyphens
+_ESCAPABLE = re.compile(rf"[][(){{}}]|\\(?=[][(){{}}/*\\-])|-(?={_NAME}[][(){{}}-])")
+_ESCAPABLE_IN_PTB = re.compile(rf"[/*]|{_ESCAPABLE.pattern}")
+_ESCAPED = re.compile(rf"\\[/*\\-]|-{_NAME}-")
+_TWO_SPELLINGS = re.compile(r"[][{}/*\\]")  # in words that treebanks spell with escapes or without
 _BRACKET_TOKENS = re.compile(r"[()]|[^ \t\r\n()]+")
 _FUNCTION_TAG = re.compile(r"^([^-=|]+)[-=|].*$")
 
@@ -35,10 +42,12 @@ class Tree:
 
     nodes: labels of interior nodes and words of leaves, [n]; words are raw, not bracket-escaped.
     parents: index of each node's parent, -1 for the root, [n].
+    spellings: how the brackets that the tree was read from spell a word, if not as `write_brackets` would.
     """
 
     nodes: list[str]
     parents: list[int]
+    spellings: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -75,14 +84,16 @@ class Tree:
             path.append(node)
 
 
-def escape(word: str) -> str:
+def escape(word: str, pattern: re.Pattern[str] = _ESCAPABLE) -> str:
     """Escape the brackets in a word: ( becomes -LRB-, and so on."""
-    return _ESCAPABLE.sub(lambda match: ESCAPES[match.group()], word)
+    return pattern.sub(lambda found: ESCAPES.get(found.group(), "\\" + found.group()), word)
 
 
 def unescape(word: str) -> str:
-    """Invert `escape`."""
-    return _ESCAPED.sub(lambda match: _UNESCAPES[match.group()], word) if "-" in word else word
+    """Return the word that is escaped, also if slashes and asterisks are."""
+    if "-" not in word and "\\" not in word:
+        return word
+    return _ESCAPED.sub(lambda found: _UNESCAPES.get(found.group()) or found.group()[1:], word)
 
 
 def subtree_ends(parents: Sequence[int]) -> list[int]:
@@ -132,55 +143,82 @@ def tree_of_phrases(phrases: Sequence[Phrase], tags: Sequence[str], words: Seque
 def read_brackets(text: str) -> Tree:
     """Return the tree of one bracket string such as `(S (NP (PRP He)) (VP (VBZ is)))`.
 
-    Drops an unlabelled outermost bracket with one child, as in `( (S …))`.
+    Drops an unlabelled outermost bracket with one child, as in `( (S …))`; with several children, its label is TOP.
     Raises TreeError unless the text is exactly one well-formed tree.
     """
+    tree = read_tree_if_any(text)
+    if tree is None:
+        raise TreeError("no tree")
+    return tree
+
+
+def read_tree_if_any(text: str) -> Tree | None:
+    """Do as `read_brackets`, but return None for an empty text and for the empty tree."""
     trees = list(read_all_brackets(text))
-    if len(trees) != 1:
-        raise TreeError("text after the tree's last bracket" if trees else "no tree")
-    return trees[0]
+    if len(trees) > 1:
+        raise TreeError("text after the tree's last bracket")
+    return trees[0] if trees else None
 
 
 def read_all_brackets(text: str) -> Iterator[Tree]:
-    """Yield all trees of a string. Raises TreeError."""
-    nodes: list[str] = []
-    parents: list[int] = []
-    path: list[int] = []  # the open brackets, as node indices
-    label_expected = False
+    """Yield all trees of a string; the empty tree `(())`, which parsers write for a failure, is none. Raises
+    TreeError."""
+    tree, path = Tree([], []), list[int]()  # the open brackets, as node indices
+    label_expected, childless = False, None
     for token in _BRACKET_TOKENS.findall(text):
         if token == "(":
-            parents.append(path[-1] if path else -1)
-            path.append(len(nodes))
-            nodes.append("")
+            tree.parents.append(path[-1] if path else -1)
+            path.append(len(tree))
+            tree.nodes.append("")
             label_expected = True
         elif token == ")":
             if not path:
                 raise TreeError("closing bracket without an opening one")
-            if path.pop() == len(nodes) - 1:
-                raise TreeError(f"label {nodes[-1]!r} has no child")
+            if path.pop() == len(tree) - 1:
+                childless = tree.nodes[-1]
+            if childless is not None and any(tree.nodes):
+                raise TreeError(f"label {childless!r} has no child")
             label_expected = False
             if not path:
-                yield without_root(Tree(nodes, parents), frozenset({""}))
-                nodes, parents = [], []
+                if childless is None:
+                    yield _without_unlabelled_root(tree)
+                tree, childless = Tree([], []), None
         elif label_expected:
-            nodes[-1] = token
+            tree.nodes[-1] = token
             label_expected = False
         elif path:
-            parents.append(path[-1])
-            nodes.append(unescape(token))
+            tree.parents.append(path[-1])
+            word = unescape(token)
+            if _TWO_SPELLINGS.search(token) and _escaped_in_ptb(word, tree.nodes[path[-1]]) != token:
+                tree.spellings[word] = token
+            tree.nodes.append(word)
         else:
             raise TreeError(f"word {token!r} outside brackets")
     if path:
         raise TreeError("a bracket is not closed")
 
 
+def _escaped_in_ptb(word: str, tag: str) -> str:
+    """Escape the brackets, slashes and asterisks in a word, 3\\/4 for 3/4, but only the brackets in a trace, *T*-1."""
+    return escape(word, _ESCAPABLE if tag == TRACE else _ESCAPABLE_IN_PTB)
+
+
+def _without_unlabelled_root(tree: Tree) -> Tree:
+    tree = without_root(tree, frozenset({""}))
+    tree.nodes[0] = tree.nodes[0] or TOP
+    return tree
+
+
 def write_brackets(tree: Tree) -> str:
-    """Return the tree on one line, `(S (NP (PRP He)) …)`, with escaped words."""
-    closings = tree.closings()
-    return " ".join(
-        escape(node) + ")" * closing if leaf else f"({node}"
-        for node, leaf, closing in zip(tree.nodes, tree.is_leaf(), closings, strict=True)
-    )
+    """Return the tree on one line, `(S (NP (PRP He)) …)`, with words spelled as they were read, or else escaped."""
+    words: list[str] = []
+    for node, parent, leaf, closing in zip(tree.nodes, tree.parents, tree.is_leaf(), tree.closings(), strict=True):
+        if leaf:
+            spelling = tree.spellings.get(node) or _escaped_in_ptb(node, tree.nodes[parent])
+            words.append(spelling + ")" * closing)
+        else:
+            words.append(f"({node}")
+    return " ".join(words)
 
 
 def without_root(tree: Tree, labels: frozenset[str] = ROOT_LABELS) -> Tree:
@@ -191,7 +229,8 @@ def without_root(tree: Tree, labels: frozenset[str] = ROOT_LABELS) -> Tree:
     root = 0
     while tree.nodes[root] in labels and children[root] == 1 and children[root + 1]:
         root += 1
-    return Tree(tree.nodes[root:], [max(-1, parent - root) for parent in tree.parents[root:]]) if root else tree
+    parents = [max(-1, parent - root) for parent in tree.parents[root:]]
+    return replace(tree, nodes=tree.nodes[root:], parents=parents) if root else tree
 
 
 def without_function_tags(tree: Tree) -> Tree:
@@ -199,7 +238,7 @@ def without_function_tags(tree: Tree) -> Tree:
     labels = [
         node if leaf else _FUNCTION_TAG.sub(r"\1", node) for node, leaf in zip(tree.nodes, tree.is_leaf(), strict=True)
     ]
-    return Tree(labels, tree.parents)
+    return replace(tree, nodes=labels)
 
 
 def without_traces(tree: Tree) -> Tree | None:
@@ -212,10 +251,11 @@ def without_traces(tree: Tree) -> Tree | None:
         return None
     kept = [node for node, keep in enumerate(overt) if keep]
     new_index = {-1: -1} | {node: place for place, node in enumerate(kept)}
-    return Tree([tree.nodes[node] for node in kept], [new_index[tree.parents[node]] for node in kept])
+    nodes, parents = [tree.nodes[node] for node in kept], [new_index[tree.parents[node]] for node in kept]
+    return replace(tree, nodes=nodes, parents=parents)
 
 
-def under_one_root(trees: Sequence[Tree], label: str = "TOP") -> Tree:
+def under_one_root(trees: Sequence[Tree], label: str = TOP) -> Tree:
     """Join several trees under one new root; return a single tree unchanged."""
     if len(trees) == 1:
         return trees[0]

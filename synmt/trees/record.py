@@ -17,6 +17,7 @@ from synmt.trees.constituency import (
     Tree,
     TreeError,
     read_brackets,
+    read_tree_if_any,
     unescape,
     without_function_tags,
     without_root,
@@ -170,11 +171,14 @@ def _check_tree(heads: Sequence[int], words: range) -> None:
 
 
 def record_of_brackets(text: str, strip: bool = False) -> ParseRecord:
-    """Return the record of one bracket string. strip: remove traces, function tags and a root that only wraps.
+    """Return the record of one bracket string, the empty record for no tree or the empty one, `(())`.
 
+    strip: remove traces, function tags and a root that only wraps.
     Raises TreeError, and RecordError for white space in a word or label, such as a no-break space.
     """
-    tree = read_brackets(text)
+    tree = read_tree_if_any(text)
+    if tree is None:
+        return ParseRecord()
     if strip:
         overt = without_traces(without_function_tags(tree))
         if overt is None:

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from synmt.trees.constituency import ESCAPES, Tree
+from synmt.trees.constituency import Tree
 from synmt.trees.formats import written
 from synmt.trees.record import ParseRecord
 
@@ -11,10 +11,10 @@ LABELS = st.sampled_from(["S", "NP", "VP", "NP-SBJ", "PRP$", ".", "-LRB-", "``"]
 _CHARACTERS = st.characters(blacklist_categories=["Cs", "Cc"], blacklist_characters=" ()[]{}") | st.sampled_from(
     "()[]{}"
 )
-# As in all treebanks, a word that looks like an escape is read as the bracket itself.
-WORDS = st.text(_CHARACTERS, min_size=1, max_size=6).filter(
-    lambda word: not any(escape in word for escape in ESCAPES.values())
-) | st.sampled_from(["(", ")", "()", "a(b", "NP", ".", ")"])
+_PARTS = ["(", ")", "[", "/", "*", "\\", "-", "-LRB-", "-RCB-", "LRB", "-LRB", "RSB-", "\\/", "a", "NP", "."]
+WORDS = st.text(_CHARACTERS, min_size=1, max_size=6) | st.lists(st.sampled_from(_PARTS), min_size=1, max_size=4).map(
+    "".join
+)
 
 
 @st.composite

@@ -66,9 +66,9 @@ def test_a_tree_of_ten_thousand_levels() -> None:
 
 
 def test_a_node_without_a_label_has_no_preorder_token() -> None:
-    tree = read_brackets("( (A a) (B b))")
+    tree = read_brackets("(S ( (A a) (B b)))")
     assert read_back(bracket_tokens(tree)) == tree
-    with pytest.raises(TreeError, match="node 0 has no label"):
+    with pytest.raises(TreeError, match="node 1 has no label"):
         preorder_tokens(tree)
 
 
