@@ -28,6 +28,7 @@ from synmt.streams.pool import Run, alone
 from synmt.text.tokenization import open_tokenizer
 from synmt.trees.arc_tokens import write_entries
 from synmt.trees.record import ParseRecord
+from synmt.trees.transitions import with_one_root
 
 WINDOW = 2000
 USUAL_BEAM = 8  # a batch for more hypotheses per sentence has fewer sentences, so that memory stays the same
@@ -62,9 +63,9 @@ class Translation:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     def record(self) -> ParseRecord:
-        """Return the generated tree; an empty translation has none."""
-        spaces = spaces_after(self.tokens, self.text) or []
-        return ParseRecord(self.text, self.tokens, spaces, heads=self.heads or [], deprels=self.deprels or [])
+        """Return the generated tree, in which further roots attach to the first; an empty translation has none."""
+        spaces, heads, deprels = spaces_after(self.tokens, self.text) or [], self.heads or [], self.deprels or []
+        return with_one_root(ParseRecord(self.text, self.tokens, spaces, heads=[*heads], deprels=[*deprels]))
 
 
 class Translator:

@@ -10,10 +10,12 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import accumulate, groupby
 
+from synmt.text.tokenization import spans_of
 from synmt.trees.record import UNATTACHED, ParseRecord, RecordError, check_heads
 
 DEPENDENCY = "dep"  # the unspecific relation of Universal Dependencies
 UNKNOWN = "_"
+STRINGS = ("lemmas", "upos", "xpos", "feats", "deprels")  # the columns of strings
 MARK = "↑"
 
 
@@ -62,25 +64,49 @@ def preorder(heads: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 def joined(records: Sequence[ParseRecord]) -> ParseRecord:
-    """Join the dependency columns of several sentences in one record; each sentence keeps its own root.
+    """Join the sentences of a line in one record, without their text; each keeps its own root.
 
     The words of a sentence without a tree have no heads.
     """
     whole = ParseRecord(sentences=[len(record.tokens) for record in records] if len(records) > 1 else [])
     for record in records:
-        offset = len(whole.tokens)
+        start, n = len(whole.tokens), len(record.tokens)
         whole.tokens += record.tokens
         whole.spaces += record.spaces
-        whole.upos += record.upos
-        whole.feats += record.feats or [UNKNOWN] * len(record.tokens)
-        unknown = [UNKNOWN] * len(record.tokens)
-        whole.heads += [head + offset if head > 0 else head for head in record.heads or [UNATTACHED] * len(unknown)]
-        whole.deprels += record.deprels or unknown
-    if not any(record.heads for record in records):
-        whole.heads, whole.deprels = [], []
-    if all(feats == UNKNOWN for feats in whole.feats):
-        whole.feats = []
-    return whole
+        whole.heads += [head + start if head > 0 else head for head in record.heads or [UNATTACHED] * n]
+        for name in STRINGS:
+            getattr(whole, name).extend(getattr(record, name) or [UNKNOWN] * n)
+    return _without_unknown(whole)
+
+
+def divided(record: ParseRecord) -> list[ParseRecord]:
+    """Invert `joined`: return the sentences of a line, each with its part of the text.
+
+    Raises ValueError if the tokens do not spell the text.
+    """
+    if not record.sentences:
+        return [record]
+    spans = spans_of(record.tokens, record.text) if record.text else [(0, 0)] * len(record.tokens)
+    parts, start = [], 0
+    for end in accumulate(record.sentences):
+        part = ParseRecord(record.text[spans[start][0] : spans[end - 1][1]], record.tokens[start:end])
+        part.spaces = record.spaces[start:end]
+        part.heads = [head - start if head > 0 else head for head in record.heads[start:end]]
+        for name in STRINGS:
+            setattr(part, name, getattr(record, name)[start:end])
+        parts.append(_without_unknown(part))
+        start = end
+    return parts
+
+
+def _without_unknown(record: ParseRecord) -> ParseRecord:
+    """Empty the columns without a known value."""
+    if all(head == UNATTACHED for head in record.heads):
+        record.heads = []
+    for name in STRINGS:
+        if all(value == UNKNOWN for value in getattr(record, name)):
+            setattr(record, name, [])
+    return record
 
 
 def lifted(heads: Sequence[int], deprels: Sequence[str]) -> tuple[list[int], list[str]]:

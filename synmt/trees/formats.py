@@ -3,17 +3,17 @@
 One block of CoNLL-U is one record, whose tokens make up the text. A multiword token stays several tokens if they spell
 it (`do|n't`), and becomes one if they do not (German `zum`: zu + dem). A record has no place for empty nodes, other
 comments, DEPS and other MISC; `read_whole_conllu` therefore saves the block with the record. A record of several
-sentences is one block with a comment such as `# sentences = 5 3`, the number of words in each.
+sentences is one block for each of them, with a comment such as `# sentence_of_line = 1/2`.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, islice
 from typing import Literal
 
-from synmt.streams import BadInput, BadLines, Line, counted, sniff
-from synmt.trees.dependency import UNKNOWN, depths, highest
+from synmt.streams import BadInput, BadLines, Line, counted, note, sniff
+from synmt.trees.dependency import UNKNOWN, depths, divided, highest, joined
 from synmt.trees.record import (
     UNATTACHED,
     ParseRecord,
@@ -27,9 +27,14 @@ from synmt.trees.record import (
 )
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
-SENTENCES = "sentences"  # the comment with the number of words in each sentence of a block
+PLACE = "sentence_of_line"  # the comment that counts the sentences of a line
 _CONLLU = re.compile(r"# (sent_id|newdoc|global\.columns)\b|# text\s*=|1\t([^\t]*\t){8}")
-_PTB = re.compile(r"\(\s*[A-Z0-9]*\s*\([A-Z]+[^()\s]*[ (]")
+_PTB = re.compile(r"\(\s*[A-Z0-9]*\s*\([A-Z]+[^()\s]*[ (]|\((\s*\()+[\s)]*$")
+_EMPTY_LINES = re.compile(r"\n\n+")
+_NUMBER = "[1-9][0-9]{0,8}"
+_ID = re.compile(rf"({_NUMBER})(?:-({_NUMBER}))?|(0|{_NUMBER})\.({_NUMBER})")
+_HEAD = re.compile(f"0|{_NUMBER}")
+_PLACE = re.compile(rf"#\s*{PLACE}\s*=\s*({_NUMBER})/({_NUMBER})\s*$", re.MULTILINE)
 AHEAD = 1000  # lines to examine for trees that span several lines
 
 
@@ -65,9 +70,20 @@ class MultiwordToken:
     space_after: bool
 
 
+@dataclass(slots=True)
+class Sentence:
+    """The rows of a sentence block. comments: by name; empty_nodes: how many follow the last word so far."""
+
+    comments: dict[str, str] = field(default_factory=dict)
+    words: list[SyntacticWord] = field(default_factory=list)
+    multiword: list[MultiwordToken] = field(default_factory=list)
+    empty_nodes: int = 0
+
+
 @dataclass(slots=True, frozen=True)
 class Block(Line):
-    """The lines of one sentence, joined by line feeds. number: of the first line."""
+    """The lines of one record, joined by line feeds: of one sentence, or of all sentences of a line. number: of the
+    first line."""
 
     def error(self, cause: object) -> BadInput:
         row = cause.row if isinstance(cause, DependencyError) else 1
@@ -75,12 +91,41 @@ class Block(Line):
 
 
 def conllu_blocks(lines: Iterable[Line]) -> Iterator[Block]:
-    """Yield the sentence blocks of CoNLL-U lines. A block ends at an empty line or the end of its file."""
+    """Yield the blocks of CoNLL-U lines, those of the sentences of one line as one. Leaves out comments without a
+    sentence, and notes how many there are.
+
+    A block ends at an empty line or the end of its file.
+    """
+    held: list[Line] = []  # the lines of a record whose last sentence may not have been read yet
+    sentence, loose = 0, list[Line]()
     for (source, is_empty), group in groupby(lines, lambda line: (line.source, _is_empty(line))):
-        if not is_empty:
-            block = list(group)
-            fault = next((line.fault for line in block if line.fault), "")
-            yield Block("\n".join(line.text for line in block), source, block[0].number, fault)
+        block = list(group)
+        if is_empty:
+            held += [replace(line, text="") for line in block if held and held[0].source == source]
+            continue
+        if all(line.text.startswith("#") for line in block):
+            loose.append(block[0])
+            continue
+        place, number = _place("\n".join(line.text for line in block))
+        if held and (held[0].source != source or place != sentence + 1):
+            yield _one(held, Block)
+            held = []
+        held += block
+        sentence = place
+        if place == number:
+            yield _one(held, Block)
+            held = []
+    if held:
+        yield _one(held, Block)
+    if loose:
+        first = f"{loose[0].source}:{loose[0].number}"
+        note(f"left out comments without a sentence in {counted(len(loose), 'place')}, the first in {first}")
+
+
+def _place(block: str) -> tuple[int, int]:
+    """Return which sentence of a line a block is, from 1, and how many the line has."""
+    found = _PLACE.search(block)
+    return (int(found[1]), int(found[2])) if found else (1, 1)
 
 
 def _is_empty(line: Line) -> bool:
@@ -88,67 +133,129 @@ def _is_empty(line: Line) -> bool:
 
 
 def read_conllu(block: str, partial: bool = False) -> ParseRecord:
-    """Return the record of one sentence block. A block of comments alone gives a record without tokens.
+    """Return the record of one sentence block, or of the blocks of one line, separated by empty lines.
 
-    partial: words may be without a head, written `_`.
+    A block of comments alone gives a record without tokens. partial: words may be without a head, written `_`.
     Raises DependencyError, and RecordError if the heads are not a tree or the words do not spell the text.
     """
-    comments, sentences, words, multiword = _parts(block)
-    heads = [word.head for word in words]
-    has_heads = any(head != UNATTACHED for head in heads)
-    if has_heads and UNATTACHED in heads and not partial:
-        raise DependencyError("some words have a head and some do not")
-    if has_heads:
-        check_heads(heads, sentences, partial)
-    record = _record(comments.get("text", ""), *_merged(words, multiword))
-    record.sent_id = comments.get("sent_id", "") if words else ""
-    record.sentences = sentences
+    records = _read_sentences(block, partial)
+    record = records[0]
+    if len(records) > 1:
+        record = joined(records)
+        record.text = "".join(each.text + " " * each.spaces[-1] for each in records)
+        record.sent_id = records[0].sent_id
+    if record.spaces:
+        record.spaces[-1] = False
+    record.text = record.text.rstrip()
     record.check(partial)
     return record
 
 
-def _parts(block: str) -> tuple[dict[str, str], list[int], list[SyntacticWord], list[MultiwordToken]]:
-    """Return the comments, lengths of sentences, words and multiword tokens of a block. Raises DependencyError."""
-    comments: dict[str, str] = {}
-    sentences: list[int] = []
-    words: list[SyntacticWord] = []
-    multiword: list[MultiwordToken] = []
+def sentence_blocks(block: str) -> list[str]:
+    """Return the blocks of the sentences of a line."""
+    return _EMPTY_LINES.split(block)
+
+
+def _read_sentences(block: str, partial: bool) -> list[ParseRecord]:
+    """Return the record of each sentence of a line, as `_read_sentence`. Raises DependencyError if one is missing."""
+    blocks, records = sentence_blocks(block), []
+    for number, text in enumerate(blocks, 1):
+        try:
+            place, of = _place(text)
+            if (place, of) != (number, len(blocks)):
+                missing = number if place != number else number + 1
+                counts = f"{missing} of {max(of, len(blocks))}"
+                raise DependencyError(f"sentence {counts} of this line, which # {PLACE} counts, is missing")
+            records.append(_read_sentence(text, partial))
+        except (DependencyError, RecordError) as error:
+            if number == 1:
+                raise
+            before = block[: list(_EMPTY_LINES.finditer(block))[number - 2].end()].count("\n")
+            raise DependencyError(str(error), before + getattr(error, "row", 1)) from None
+    return records
+
+
+def _read_sentence(block: str, partial: bool) -> ParseRecord:
+    """Return the record of a sentence block, in which the last word may have a space after it."""
+    sentence = read_sentence(block)
+    heads = [word.head for word in sentence.words]
+    has_heads = any(head != UNATTACHED for head in heads)
+    if has_heads and UNATTACHED in heads and not partial:
+        raise DependencyError("some words have a head and some do not")
+    if has_heads:
+        check_heads(heads, partial=partial)
+    record = _record(sentence.comments.get("text", ""), *_merged(sentence.words, sentence.multiword))
+    record.sent_id = sentence.comments.get("sent_id", "") if sentence.words else ""
+    return record
+
+
+def read_sentence(block: str) -> Sentence:
+    """Return the rows of a sentence block. Raises DependencyError, which names the row."""
+    sentence = Sentence()
     for row, line in enumerate(block.split("\n"), 1):
         try:
             if line.startswith("#"):
-                name, _, value = line[1:].partition("=")
-                comments[name.strip()] = value.strip()
-                sentences = [int(length) for length in comments.get(SENTENCES, "").split()]
+                _read_comment(line, sentence)
             else:
-                _read_row(line, words, multiword)
+                _read_row(line, sentence)
         except ValueError as error:
             raise DependencyError(str(error), row) from None
-    for token in multiword:
-        if token.last > len(words):
-            raise DependencyError(f"multiword token {token.first}-{token.last} of {counted(len(words), 'word')}")
-    return comments, sentences, words, multiword
+    n = len(sentence.words)
+    for token in sentence.multiword:
+        if token.last > n:
+            raise DependencyError(f"multiword token {token.first}-{token.last} of {counted(n, 'word')}")
+    return sentence
 
 
-def _read_row(line: str, words: list[SyntacticWord], multiword: list[MultiwordToken]) -> None:
+def _read_comment(line: str, sentence: Sentence) -> None:
+    name, _, value = line[1:].partition("=")
+    name, value = name.strip(), value.strip()
+    if sentence.words or sentence.multiword or sentence.empty_nodes:
+        raise ValueError("a comment after the first word; is the empty line before it missing?")
+    if name in ("text", "sent_id", PLACE) and sentence.comments.get(name, value) != value:
+        raise ValueError(f"a second comment # {name}; is the empty line between two sentences missing?")
+    sentence.comments[name] = value
+
+
+def _read_row(line: str, sentence: Sentence) -> None:
     columns = line.split("\t")
     if len(columns) != len(COLUMNS):
         raise ValueError(_other_columns(line, columns))
     number, form, lemma, upos, xpos, feats, head, deprel, _, misc = columns
-    space_after = "SpaceAfter=No" not in misc.split("|")
+    n = len(sentence.words)
+    space_after = "SpaceAfter=No" not in misc.strip().split("|")
+    found = _ID.fullmatch(number)
+    if not found:
+        raise ValueError(f"ID {number!r} is not a number, a range such as 3-4 or an empty node such as 8.1")
     if not form.strip():
         raise ValueError("empty form")
-    if "-" in number:
-        first, _, last = number.partition("-")
-        multiword.append(MultiwordToken(int(first), int(last), form, space_after))
-        if multiword[-1].first != len(words) + 1 or multiword[-1].last <= len(words):
-            raise ValueError(f"multiword token {number} before word {len(words) + 1}")
-    elif "." not in number:
-        if number != str(len(words) + 1):
-            raise ValueError(f"word {number!r} where word {len(words) + 1} should be")
-        if head != UNKNOWN and not (head.isascii() and head.isdigit()):
+    first, last, before, place = (group and int(group) for group in found.groups())
+    if last:
+        sentence.multiword.append(_multiword(MultiwordToken(first, last, form, space_after), sentence))
+    elif place:
+        if (before, place) != (n, sentence.empty_nodes + 1):
+            raise ValueError(f"empty node {number} where {n}.{sentence.empty_nodes + 1} should be")
+        sentence.empty_nodes = place
+    else:
+        if first != n + 1:
+            raise ValueError(f"word {number!r} where word {n + 1} should be")
+        if head != UNKNOWN and not _HEAD.fullmatch(head):
             raise ValueError(f"head {head!r} is not a number")
         number_of_head = UNATTACHED if head == UNKNOWN else int(head)
-        words.append(SyntacticWord(form, lemma, upos, xpos, feats, number_of_head, deprel, space_after))
+        sentence.words.append(SyntacticWord(form, lemma, upos, xpos, feats, number_of_head, deprel, space_after))
+        sentence.empty_nodes = 0
+
+
+def _multiword(token: MultiwordToken, sentence: Sentence) -> MultiwordToken:
+    """Return the token if it fits its place. Raises ValueError."""
+    name, word = f"multiword token {token.first}-{token.last}", len(sentence.words) + 1
+    if token.last < token.first:
+        raise ValueError(f"{name} ends before it begins")
+    if token.first != word:
+        raise ValueError(f"{name} before word {word}")
+    if sentence.multiword and sentence.multiword[-1].last >= token.first:
+        raise ValueError(f"{name} overlaps {sentence.multiword[-1].first}-{sentence.multiword[-1].last}")
+    return token
 
 
 def _other_columns(line: str, columns: Sequence[str]) -> str:
@@ -219,8 +326,6 @@ def _record(text: str, words: Sequence[SyntacticWord], place: Sequence[int]) -> 
         if all(getattr(word, name) == UNKNOWN for word in words):
             setattr(record, name if name.endswith("s") else f"{name}s", [])
     record.text = text or written(record).rstrip()
-    if record.spaces:
-        record.spaces[-1] = False
     return record
 
 
@@ -232,13 +337,29 @@ def written(record: ParseRecord) -> str:
 
 
 def write_conllu(record: ParseRecord) -> str:
-    """Return the record as a sentence block, without the blank line at the end; unknown columns are `_`."""
+    """Return the sentence blocks of a record, without the blank line at the end; unknown columns are `_`."""
+    return "\n\n".join(_sentences(record))
+
+
+def _sentences(record: ParseRecord) -> Iterator[str]:
+    """Yield the block of each sentence of a record. The sent_id of the second sentence of `a` is `a-2`."""
+    parts = divided(record)
+    for number, part in enumerate(parts, 1):
+        comments = []
+        if record.sent_id:
+            comments.append(f"# sent_id = {_one_line(record.sent_id)}" + f"-{number}" * (number > 1))
+        if len(parts) > 1:
+            comments.append(f"# {PLACE} = {number}/{len(parts)}")
+        yield "\n".join([*comments, *_rows(part, is_last=number == len(parts))])
+
+
+def _rows(record: ParseRecord, is_last: bool) -> Iterator[str]:
+    """Yield the comment with the text of a sentence and its rows. is_last: whether it is the last of its line."""
     n = len(record.tokens)
     unknown = [UNKNOWN] * n
-    lines = [f"# sent_id = {_one_line(record.sent_id)}"] if record.sent_id else []
-    lines.append(f"# text = {_one_line(record.text or written(record))}")
-    if record.sentences:
-        lines.append(f"# {SENTENCES} = {' '.join(map(str, record.sentences))}")
+    spells = "".join(record.tokens) == "".join(record.text.split())
+    yield f"# text = {_one_line(record.text if spells else written(record))}"
+    spaces = record.spaces or [True] * n
     rows = zip(
         record.tokens,
         record.lemmas or unknown,
@@ -247,13 +368,12 @@ def write_conllu(record: ParseRecord) -> str:
         record.feats or unknown,
         [UNKNOWN if head == UNATTACHED else head for head in record.heads] or unknown,
         record.deprels or unknown,
-        [*record.spaces[:-1], True] if record.spaces else [True] * n,
+        [*spaces[:-1], True] if is_last else spaces,
         strict=True,
     )
     for number, (form, lemma, upos, xpos, feats, head, deprel, space) in enumerate(rows, 1):
         misc = UNKNOWN if space else "SpaceAfter=No"
-        lines.append(f"{number}\t{form}\t{lemma}\t{upos}\t{xpos}\t{feats}\t{head}\t{deprel}\t_\t{misc}")
-    return "\n".join(lines)
+        yield f"{number}\t{form}\t{lemma}\t{upos}\t{xpos}\t{feats}\t{head}\t{deprel}\t_\t{misc}"
 
 
 def _one_line(text: str) -> str:
@@ -268,39 +388,48 @@ def read_whole_conllu(block: str, partial: bool = False) -> ParseRecord:
 
 
 def conllu_of_record(record: ParseRecord) -> str:
-    """Return the sentence block and a blank line, or nothing for the empty record.
+    """Return the sentence blocks and a blank line, or nothing for the empty record.
 
     If the record's saved block still agrees with the record, return that. Otherwise keep its comments and, if the words
     are the same, its DEPS, MISC, multiword tokens and empty nodes.
     Raises RecordError for a sentence without heads, and as `read_conllu` for the saved block.
     """
+    if not record.tokens:
+        if record.text.strip():
+            raise RecordError("record has no dependency tree")
+        return ""
     if record.conllu:
         written = write_conllu(record)
         if write_conllu(read_conllu(record.conllu, partial=True)) == written:
             return record.conllu + "\n"
-        lines = written.split("\n")
-        own = [line for line in lines if line.startswith("#")]
-        comments = [line for line in record.conllu.split("\n") if line.startswith("#")]
-        known = [line.partition("=")[0].strip() for line in own]
-        others = [line for line in comments if line.partition("=")[0].strip() not in known]
-        return "\n".join([*others, *own, *_rows_with_rest(record, lines[len(own) :])]) + "\n"
+        new, old = sentence_blocks(written), sentence_blocks(record.conllu)
+        old = old if len(old) == len(new) else old[:1]
+        return "\n\n".join([*map(_with_rest, divided(record), new, old), *new[len(old) :]]) + "\n"
     if not record.heads:
-        if record.tokens or record.text.strip():
-            raise RecordError("record has no dependency tree")
-        return ""
+        raise RecordError("record has no dependency tree")
     return write_conllu(record) + "\n"
 
 
-def _rows_with_rest(record: ParseRecord, rows: Sequence[str]) -> Iterator[str]:
-    """Yield the rows of a record as written, plus all that its saved block of the same words has beyond them.
+def _with_rest(record: ParseRecord, written: str, saved: str) -> str:
+    """Return the block of a sentence as written, with other comments and the rest of the rows of its saved block."""
+    lines = written.split("\n")
+    own = [line for line in lines if line.startswith("#")]
+    comments = [line for line in saved.split("\n") if line.startswith("#")]
+    known = [line.partition("=")[0].strip() for line in own]
+    others = [line for line in comments if line.partition("=")[0].strip() not in known]
+    return "\n".join([*others, *own, *_rows_with_rest(record, lines[len(own) :], saved)])
+
+
+def _rows_with_rest(record: ParseRecord, rows: Sequence[str], saved: str) -> Iterator[str]:
+    """Yield the rows of a sentence as written, plus all that its saved block of the same words has beyond them.
 
     A token that merges several words of the block becomes these words again: the highest one gets the columns of the
     token, and the others keep their own. Words that attached inside the token still do; the others attach to the
     highest one if they precede it, else where the token does. Tokens that are parts of a word become that word again.
     If the block has other words, yield the rows unchanged.
     """
-    _, _, words, multiword = _parts(record.conllu)
-    merged, place = _merged(words, multiword)
+    words = read_sentence(saved).words
+    merged, place = _merged(words, read_sentence(saved).multiword)
     owner = [number for number, word in enumerate(merged, 1) for _ in word.form.split()]
     if record.tokens != [part for word in merged for part in word.form.split()]:
         yield from rows
@@ -317,7 +446,7 @@ def _rows_with_rest(record: ParseRecord, rows: Sequence[str]) -> Iterator[str]:
             return str(top + 1)
         return str(word_of[owner[above - 1]] + 1) if above else "0"
 
-    for line in record.conllu.split("\n"):
+    for line in saved.split("\n"):
         number, *columns = line.split("\t")
         if number.isdigit():
             word = int(number) - 1
@@ -417,12 +546,11 @@ def _opened(line: Line) -> int:
     return line.text.count("(") - line.text.count(")")
 
 
-def _one(lines: Sequence[Line]) -> Line:
+def _one(lines: Sequence[Line], kind: type[Line] = Line) -> Line:
     """Join several lines into one, with the place of the first."""
-    if len(lines) == 1:
-        return lines[0]
     fault = next((line.fault for line in lines if line.fault), "")
-    return replace(lines[0], text="\n".join(line.text for line in lines), fault=fault, pauses=lines[-1].pauses)
+    text = "\n".join(line.text for line in lines)
+    return kind(text, lines[0].source, lines[0].number, fault, lines[-1].pauses)
 
 
 def as_parses(lines: Iterable[Line]) -> tuple[str, Iterable[Line]]:

@@ -112,6 +112,9 @@ class ParseRecord:
                 raise RecordError(f"{len(column)} {name} for {counted(n, 'token')}")
         if "" in self.tokens:
             raise RecordError(f"token {self.tokens.index('') + 1} is empty")
+        for name in ("upos", "xpos", "feats", "deprels"):
+            if "" in getattr(self, name):
+                raise RecordError(f"value {getattr(self, name).index('') + 1} of {name} is empty; an unknown one is _")
         strings = (*self.tokens, *self.upos, *self.xpos, *self.feats, *self.deprels)
         for string in (*strings, *(self.tree.nodes if self.tree else ())):
             if _BREAKING.search(string):

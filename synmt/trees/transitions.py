@@ -286,8 +286,12 @@ def read_forest(entries: Sequence[str], style: ArcStyle) -> ParseRecord:
 
 
 def read_repaired(entries: Sequence[str], style: ArcStyle) -> ParseRecord:
-    """Return one tree of any string: the result of `read_forest` with further roots attached to the first."""
-    record = read_forest(entries, style)
+    """Return one tree of any string: the result of `read_forest` with one root."""
+    return with_one_root(read_forest(entries, style))
+
+
+def with_one_root(record: ParseRecord) -> ParseRecord:
+    """Attach further roots of a sentence to the first one as `dep`, in place."""
     roots = [word for word, head in enumerate(record.heads) if not head]
     for word in roots[1:]:
         record.heads[word], record.deprels[word] = roots[0] + 1, DEPENDENCY

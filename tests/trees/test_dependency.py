@@ -43,6 +43,9 @@ FATHER = block(
 )
 
 
+FIRST, SECOND = f"# sentence_of_line = 1/2\n{FATHER}", f"# sentence_of_line = 2/2\n{FATHER}"
+
+
 def test_a_sentence() -> None:
     assert read_conllu(FATHER) == ParseRecord(
         text="He is my father.",
@@ -142,13 +145,13 @@ def test_unknown_columns_stay_unknown() -> None:
         (FATHER.replace("father", ""), 4, "empty form"),
         (block("1-3 ab _ _ _ _", "1 a X 0 root _"), 1, "multiword token 1-3 of 1 word"),
         (block("2-3 ab _ _ _ _", "1 a X 0 root _"), 1, "multiword token 2-3 before word 1"),
-        (block("1-b ab _ _ _ _", "1 a X 0 root _"), 1, "invalid literal"),
-        ("# sentences = 5 3\n" + FATHER, 1, "sentences of .* words for 5 words"),
-        (
-            "# sentences = 1\n" + block("1 a X 0 root _", "2 b X 3 dep _", "3 c X 2 dep _"),
-            1,
-            "sentences of .* words for 3 words",
-        ),
+        (block("1-b ab _ _ _ _", "1 a X 0 root _"), 1, "ID '1-b' is not a number, a range"),
+        ("# sentence_of_line = 1/2\n" + FATHER, 1, "sentence 2 of 2 of this line"),
+        ("# sentence_of_line = 2/2\n" + FATHER, 1, "sentence 1 of 2 of this line"),
+        (f"{FIRST}\n\n{FATHER}", 8, "sentence 2 of 2 of this line"),
+        (f"{FIRST}\n\n{SECOND}".replace("\t0\t", "\t9\t"), 1, "head 9 of word 4 is outside"),
+        (f"{FIRST}\n\n\n{SECOND}".replace("2/2", "2/2\n1\ta"), 10, "expected 10 columns"),
+        (f"{FIRST}\n\n\n" + SECOND.replace("4\tcop", "0\tcop"), 9, "both roots"),
     ],
 )
 def test_errors_name_the_row_of_a_bad_block(text: str, row: int, cause: str) -> None:
