@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import islice
 from typing import Any, Literal
 
 from synmt.challenge.pattern import (
@@ -21,6 +22,7 @@ from synmt.challenge.pattern import (
     Relation,
     arc,
     column_of,
+    condition,
     length,
     order,
     read_pattern,
@@ -37,7 +39,8 @@ Direction = Literal["before", "after"]
 
 @dataclass(frozen=True)
 class WordQuery:
-    """Conditions on a word: patterns, in which * matches any text and ? any letter, regardless of case."""
+    """Conditions on a word: patterns, in which * matches any text and ? any letter, regardless of case; or a literal
+    value in quotes, or a regular expression between slashes."""
 
     relation: str | None = setting(None, "its relation to its head", metavar="PATTERN")
     upos: str | None = setting(None, "its part of speech", metavar="PATTERN")
@@ -51,7 +54,7 @@ class WordQuery:
     def conditions(self) -> list[Condition]:
         asked = ((each.name, getattr(self, each.name)) for each in fields(self))
         return [
-            Condition(key, (pattern.lower(),))
+            condition(key, pattern)
             for key, patterns in asked
             for pattern in ([patterns] if isinstance(patterns, str) else patterns or ())
         ]
@@ -84,13 +87,14 @@ class Query(Shape):
     """Conditions on a word, its head, and a word of the translation to which it is linked.
 
     pattern: replaces the conditions on word and head; its first node is the linked word. min_move: the position of the
-    linked word differs by more than this.
+    linked word differs by more than this. announces: whether to note what it names that no word has.
     """
 
     word: WordQuery = WordQuery()
     head: WordQuery = WordQuery()
     linked: WordQuery = WordQuery()
     min_move: int = -1
+    announces: bool = True
 
     @cached_property
     def shape(self) -> Pattern:
@@ -104,6 +108,11 @@ class Query(Shape):
         if self.direction:
             relations.append(order(*((WORD, HEAD) if self.direction == "before" else (HEAD, WORD))))
         return Pattern({WORD: self.word.conditions, HEAD: self.head.conditions}, relations, may_be_root=HEAD)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError as `Shape`, and for a condition that cannot be read."""
+        super().__post_init__()
+        _ = self.shape, self.linked.conditions
 
     def place(self, node: str) -> int:
         """Return the place of a node in each match; "" is the first node. Raises ValueError for an unknown node."""
@@ -138,17 +147,33 @@ class LinkedTranslation:
 
 
 def occurrences(
-    record: ParseRecord, query: Query, translation: LinkedTranslation | None = None
+    record: ParseRecord, query: Query, translation: LinkedTranslation | None = None, one: bool = False
 ) -> list[tuple[int, ...]]:
     """Return the words of each match by node of the query's pattern, counted from 1; the head of a root is 0.
 
-    Raises RecordError for a sentence without a needed column. If only features are missing, no word matches.
+    one: stop after the first match. Raises RecordError for a sentence without a needed column, and ValueError for a
+    pattern with too many candidates in the sentence. If only features are missing, no word matches.
     """
     _check(record, query.shape.columns)
     if translation:
         _check(translation.record, query.linked.columns)
-    found = (tuple(each[name] for name in query.shape.names) for each in query.shape.matches(record))
-    return [words for words in found if translation is None or _is_linked(words[0], query, translation)]
+    matches = (tuple(each[name] for name in query.shape.names) for each in query.shape.matches(record))
+    found = (words for words in matches if translation is None or _is_linked(words[0], query, translation))
+    return [*islice(found, 1)] if one else sorted(found)
+
+
+class Unmet:
+    """The columns, features and values that a query names, as long as no word has them."""
+
+    def __init__(self, conditions: Iterable[Condition]) -> None:
+        self._conditions = list(conditions)
+
+    def see(self, record: ParseRecord) -> None:
+        words = range(1, len(record.tokens) + 1)
+        self._conditions = [each for each in self._conditions if not any(each.holds(record, word) for word in words)]
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self._conditions))
 
 
 def _check(record: ParseRecord, columns: Sequence[str]) -> None:
@@ -233,9 +258,11 @@ class Phenomenon:
 
 
 PHENOMENA = {
-    "particle": Phenomenon("Verb particles: 'put the coals out'", Query(WordQuery(relation="*prt*"))),
-    "reflexive": Phenomenon("Reflexive pronouns: 'sich oft irren'", Query(WordQuery(feature=("Reflex=Yes",)))),
+    "particle": Phenomenon("Verb particles: 'put the coals out'", Query(WordQuery(relation="*prt*"), announces=False)),
+    "reflexive": Phenomenon(
+        "Reflexive pronouns: 'sich oft irren'", Query(WordQuery(feature=("Reflex=Yes",)), announces=False)
+    ),
     "preposition-stranding": Phenomenon(
-        "Stranded prepositions: 'asked for'", Query(WordQuery(upos="ADP", relation="*obl*"))
+        "Stranded prepositions: 'asked for'", Query(WordQuery(upos="ADP", relation="*obl*"), announces=False)
     ),
 }

@@ -6,9 +6,10 @@ Non-local Phenomena in Neural Machine Translation", CoNLL.
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal
 
-from synmt.challenge.query import Counts, LinkedTranslation, Query, explained, marked, occurrences
+from synmt.challenge.query import Counts, LinkedTranslation, Query, Unmet, explained, marked, occurrences
 from synmt.streams import (
     BadInput,
     BadLines,
@@ -20,8 +21,8 @@ from synmt.streams import (
     read_lines,
     side_by_side,
 )
-from synmt.text.links import Link, check_inside, open_links, read_links, read_links_between
-from synmt.trees.formats import Block, read_parses
+from synmt.text.links import Link, check_inside, open_links, read_links_between
+from synmt.trees.formats import Block, Parse, read_parses
 from synmt.trees.record import ParseRecord, read_words
 
 Form = Literal["numbers", "ids", "marked", "explained", "whole"]
@@ -81,7 +82,8 @@ def query_cells(
 
     The cell of a sentence without matches is "". Raises BadInput as `matched`.
     """
-    for number, place, record, found in matched(lines, query, bad, translation, form == "ids"):
+    one = form not in ("marked", "explained")
+    for number, place, record, found in matched(lines, query, bad, translation, form == "ids", one):
         if not found:
             yield ""
         elif form == "explained":
@@ -106,21 +108,30 @@ def query_counts(
 
 
 def matched(
-    lines: Iterable[Line], query: Query, bad: BadLines, translation: Translation | None = None, with_ids: bool = False
+    lines: Iterable[Line],
+    query: Query,
+    bad: BadLines,
+    translation: Translation | None = None,
+    with_ids: bool = False,
+    one: bool = False,
 ) -> Iterator[tuple[int, Line, ParseRecord, list[tuple[int, ...]]]]:
-    """Yield the number of each sentence, from 1, its line or block, its record and its matches.
+    """Yield the number of each sentence, from 1, its line or block, its record over syntactic words and its matches.
 
-    Raises BadInput at the end if no sentence, or no translation, has the features that the query needs. with_ids:
-    sentences that match must have a sent_id.
+    Raises BadInput at the end if no sentence, or no translation, has the features that the query needs, and notes what
+    else it names that no word has. with_ids: sentences that match must have a sent_id; one: stop after the first match
+    in each.
     """
     number = 0
+    unmet, unmet_in_translation = Unmet(query.shape.parts), Unmet(query.linked.conditions)
     lacks_feats, other_lacks_feats = ("feats" in columns for columns in (query.shape.columns, query.linked.columns))
     for number, (place, record, other) in enumerate(_with_translation(lines, bad, translation), 1):
         lacks_feats = lacks_feats and not record.feats
         other_lacks_feats = other_lacks_feats and other is not None and not other.record.feats
+        unmet.see(record)
+        unmet_in_translation.see(other.record if other else ParseRecord())
         found = []
         try:
-            found = occurrences(record, query, other)
+            found = occurrences(record, query, other, one)
             if found and with_ids and not record.sent_id:
                 raise ValueError("sentence has no sent_id")
         except ValueError as error:
@@ -129,6 +140,10 @@ def matched(
     if number and (lacks_feats or other_lacks_feats):
         file = translation.file if translation and not lacks_feats else ""
         raise BadInput("no sentence has morphological features, which this phenomenon needs", file)
+    if number and query.announces:
+        for missing, where in ((unmet, "the input"), (unmet_in_translation, "the translation")):
+            if str(missing):
+                note(f"no word of {where} has {missing}")
 
 
 def _with_translation(
@@ -140,22 +155,29 @@ def _with_translation(
     """
     parsed = read_parses(lines, bad)
     if translation is None:
-        yield from ((place, record, None) for place, record in parsed)
+        yield from ((place, parse.record, None) for place, parse in parsed)
         return
     others = read_parses(read_lines([translation.file], bad.on_error), bad)
     links = open_links(read_lines([translation.links]))
     names = "the corpus", translation.file, translation.links
     rows: Iterator[Any] = side_by_side(names, [parsed, others, links], "sentence")
-    for (place, record), (_, other), line in rows:
+    for (place, parse), (_, other), line in rows:
         with line.naming():
-            found = read_links(line.text, links.base).possible
-            if record.tokens and other.tokens:  # otherwise, the other line may be a bad one
-                sides = (other.tokens, record.tokens) if translation.is_source else (record.tokens, other.tokens)
-                found = read_links_between(*sides, line.text, links.base).possible
-            found = frozenset((j, i) for i, j in found) if translation.is_source else found
-        yield place, record, LinkedTranslation(other, found)
+            found = _links_between(parse, other, line.text, links.base, translation.is_source)
+            yield place, parse.record, LinkedTranslation(other.record, found)
     if doubt := links.doubt(translation.links):
         note(doubt)
+
+
+def _links_between(parse: Parse, other: Parse, text: str, base: int, is_source: bool) -> frozenset[Link]:
+    """Return the links between words of the corpus and of its translation, given those between tokens; none if either
+    line was a bad one. is_source: whether the links start from the translation."""
+    if not parse.words_of or not other.words_of:
+        return frozenset()
+    source, target = (other, parse) if is_source else (parse, other)
+    links = read_links_between(source.tokens, target.tokens, text, base).possible
+    between = (pair for i, j in links for pair in product(source.words_of[i], target.words_of[j]))
+    return frozenset((j, i) for i, j in between) if is_source else frozenset(between)
 
 
 def reordering_cells(source: str, target: str, links: str, min_distance: int) -> Iterator[str]:

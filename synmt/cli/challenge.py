@@ -131,7 +131,8 @@ def query(
     """Find sentences by words of your choice.
 
     A sentence, from parse records or CoNLL-U, matches if one word has all the properties. In a PATTERN, * stands for
-    any text and ? for any letter; case is ignored. --pattern describes several words, their arcs and their order.
+    any text and ? for any letter; case is ignored. A PATTERN in quotes is literal, and /…/ a regular expression.
+    --pattern describes several words, their arcs and their order.
     """
     other = target or source
     beside = Translation(other, links, is_source=source is not None) if other and links else None

@@ -13,7 +13,7 @@ from itertools import chain, groupby, islice
 from typing import Literal
 
 from synmt.streams import BadInput, BadLines, Line, counted, note, sniff
-from synmt.trees.dependency import UNKNOWN, depths, divided, highest, joined
+from synmt.trees.dependency import STRINGS, UNKNOWN, depths, divided, highest, joined
 from synmt.trees.record import (
     UNATTACHED,
     ParseRecord,
@@ -58,6 +58,11 @@ class SyntacticWord:
     head: int
     deprel: str
     space_after: bool
+
+    @property
+    def strings(self) -> tuple[str, ...]:
+        """Return the values of the columns STRINGS."""
+        return self.lemma, self.upos, self.xpos, self.feats, self.deprel
 
 
 @dataclass(slots=True)
@@ -560,8 +565,56 @@ def as_parses(lines: Iterable[Line]) -> tuple[str, Iterable[Line]]:
     return kind, sentences(lines, kind)
 
 
-def read_parses(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, ParseRecord]]:
+@dataclass(frozen=True, slots=True)
+class Parse:
+    """A sentence, or a line of several, over syntactic words.
+
+    record: without text if the words do not spell it; tokens: as a parse record would have them; words_of: the words
+    that each of these consists of, or is a part of, from 0.
+    """
+
+    record: ParseRecord
+    tokens: list[str]
+    words_of: list[list[int]]
+
+
+def read_parses(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, Parse]]:
     """Yield the sentences of records or CoNLL-U, each with its line or block; a bad one gives an empty record."""
     kind, blocks = as_parses(lines)
+    read = _parse_of_conllu if kind == "conllu" else _parse_of_record
     for line in blocks:
-        yield line, bad.read(line, READERS[kind], ParseRecord())
+        yield line, bad.read(line, read, Parse(ParseRecord(), [], []))
+
+
+def _parse_of_record(line: str) -> Parse:
+    record = read_record(line)
+    if record.conllu:
+        return _over_words(record, conllu_of_record(record).rstrip("\n"))
+    return Parse(record, record.tokens, [[word] for word in range(len(record.tokens))])
+
+
+def _parse_of_conllu(block: str) -> Parse:
+    return _over_words(read_conllu(block), block)
+
+
+def _over_words(record: ParseRecord, block: str) -> Parse:
+    """Return a record over the words of its block: `zu` and `dem` for `zum`, and one word for `10 000`."""
+    parts, words_of = list[ParseRecord](), list[list[int]]()
+    for text in sentence_blocks(block):
+        start = sum(len(part.tokens) for part in parts)
+        sentence = read_sentence(text)
+        words = [replace(word) for word in sentence.words]
+        merged, place = _merged(words, sentence.multiword)
+        of_unit: list[list[int]] = [[] for _ in merged]
+        for word, unit in enumerate(place, start):
+            of_unit[unit - 1].append(word)
+        words_of += [held for held, unit in zip(of_unit, merged, strict=True) for _ in unit.form.split()]
+        part = ParseRecord(tokens=[word.form for word in words], heads=[word.head for word in words])
+        part.spaces = [word.space_after for word in words]
+        for name, column in zip(STRINGS, zip(*(word.strings for word in words), strict=True), strict=False):
+            setattr(part, name, [*column])
+        parts.append(part)
+    whole = joined(parts)
+    whole.sent_id = record.sent_id
+    whole.text = record.text if "".join(whole.tokens) == "".join(record.tokens) else ""
+    return Parse(whole, record.tokens, words_of)
