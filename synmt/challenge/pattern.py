@@ -32,7 +32,7 @@ COLUMNS = {
     "deprel": "deprels", "feature": "feats", "relation.1": "deprels", "relation.2": "deprels",
 }  # fmt: skip
 ROOT = 0  # the node above a root
-MOST_STEPS = 10**6  # words to try in a sentence
+MOST_STEPS = 300_000  # words to try in a sentence
 SIGNS = {"<": operator.lt, "<=": operator.le, "=": operator.eq, ">=": operator.ge, ">": operator.gt}
 _STRING = r'"(?P<string>(?:\\.|[^"\\])*)"'
 _REGEX = r're"(?P<re>(?:\\.|[^"\\])*)"|/(?P<pcre>(?:\\.|[^/\\])+)/(?P<flag>i?)'
@@ -214,6 +214,9 @@ class _Search:
             }
             for name in pattern.names
         }
+        self._relations = {
+            name: [each for each in pattern.relations if name in (each.first, each.second)] for name in pattern.names
+        }
 
     def matches(self, known: dict[str, int]) -> Iterator[dict[str, int]]:
         """Yield each match that extends the known words of other nodes."""
@@ -239,7 +242,7 @@ class _Search:
     def _choices(self, name: str, known: Mapping[str, int]) -> set[int]:
         """Return the candidates for the word of a node: those that meet its conditions and its arcs to known nodes."""
         found = self._domains[name]
-        for each in self._pattern.relations:
+        for each in self._relations[name]:
             if each.is_arc and each.first == name and each.second in known:
                 found = found & {_head(self._record, known[each.second])}
             elif each.is_arc and each.second == name and each.first in known:
@@ -248,12 +251,13 @@ class _Search:
 
     def _fits(self, name: str, word: int, known: Mapping[str, int]) -> bool:
         """Return whether a word meets the conditions of a node and its relations to known nodes."""
-        words = {**known, name: word}
-        return word in self._domains[name] and all(
-            each.holds(self._record, words[each.first], words[each.second])
-            for each in self._pattern.relations
-            if name in (each.first, each.second) and each.first in words and each.second in words
-        )
+        if word not in self._domains[name]:
+            return False
+        for each in self._relations[name]:
+            first, second = (word if node == name else known.get(node) for node in (each.first, each.second))
+            if first is not None and second is not None and not each.holds(self._record, first, second):
+                return False
+        return True
 
 
 def _head(record: ParseRecord, word: int) -> int:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import permutations
+from itertools import islice, permutations
 from pathlib import Path
 
 import pytest
@@ -312,11 +312,11 @@ def test_unconnected_nodes_are_bounded() -> None:
     record = ParseRecord(tokens=["a"] * 60, heads=[0, *range(1, 60)], deprels=["x"] * 60)
     query = Query(pattern="A []; B []; C []; D []")
     assert len(set(occurrences(record, query, one=True)[0])) == 4
-    with pytest.raises(ValueError, match="more than 1000000 words to try for the pattern; connect its nodes by arcs"):
+    with pytest.raises(ValueError, match="more than 300000 words to try for the pattern; connect its nodes by arcs"):
         occurrences(record, query)
     none = Query(pattern="A []; B []; C []; D [] without { E [!form] }")
     assert len(occurrences(record, none, one=True)) == 1
-    with pytest.raises(ValueError, match="more than 1000000 words"):
+    with pytest.raises(ValueError, match="more than 300000 words"):
         occurrences(record, Query(pattern="A []; B []; C []; D [] without { E [form] }"), one=True)
 
 
@@ -325,7 +325,10 @@ def test_unconnected_nodes_are_bounded() -> None:
 def test_counts_over_treebanks_equal_those_of_the_rows(name: str) -> None:
     """Of every part of speech, relation, main relation, subtype and form of punctuation."""
     file = UD / name / f"{name}-ud-test.conllu"
-    rows = [line.split("\t") for line in file.read_text().splitlines() if re.match(r"\d+\t", line)]
+    lines = list(islice(read_lines([str(file)]), 8000))
+    lines = lines[: max(place for place, line in enumerate(lines) if not line.text)]
+    rows = [line.text.split("\t") for line in lines if re.match(r"\d+\t", line.text)]
+    marks = {row[1] for row in rows if row[3] == "PUNCT"}
     expected = Counter[str]()
     for row in rows:
         main, _, subtype = row[7].partition(":")
@@ -334,11 +337,11 @@ def test_counts_over_treebanks_equal_those_of_the_rows(name: str) -> None:
         expected[f"X [relation.1={main}]"] += 1
         if subtype:
             expected[f"X [relation.2={subtype}]"] += 1
-        if row[3] == "PUNCT":
+        if row[1] in marks:
             expected[f'X [form="{row[1]}"]'.replace('"""', '"\\""')] += 1
     found = Counter[str]()
     patterns = {text: read_pattern(text) for text in expected}
-    for _, parse in read_parses(read_lines([str(file)]), BadLines()):
+    for _, parse in read_parses(iter(lines), BadLines()):
         for text, pattern in patterns.items():
             found[text] += sum(1 for _ in pattern.matches(parse.record))
     assert found == expected
