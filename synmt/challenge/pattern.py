@@ -33,7 +33,13 @@ COLUMNS = {
 }  # fmt: skip
 ROOT = 0  # the node above a root
 MOST_STEPS = 300_000  # words to try in a sentence
-SIGNS = {"<": operator.lt, "<=": operator.le, "=": operator.eq, ">=": operator.ge, ">": operator.gt}
+SIGNS: dict[str, Callable[[int, int], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
 _STRING = r'"(?P<string>(?:\\.|[^"\\])*)"'
 _REGEX = r're"(?P<re>(?:\\.|[^"\\])*)"|/(?P<pcre>(?:\\.|[^/\\])+)/(?P<flag>i?)'
 _TOKEN = re.compile(

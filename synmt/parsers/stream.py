@@ -170,7 +170,8 @@ def write_records(
         try:
             parser = open_parser(config) if jobs == 1 else stack.enter_context(ParserPool(config, jobs))
             for record in with_progress(parse(parser), "sentences", count):
-                output.write(_written(record, form))
+                if (written := _written(record, form) or blank(form)) is not None:
+                    output.write(written)
                 output.flush()  # the next stage should not wait for a full buffer
         except ModelError as error:
             raise BadInput(str(error)) from None
@@ -182,5 +183,5 @@ def _written(record: ParseRecord, form: str) -> str:
     if form == "conllu" and record.tokens and not record.heads:
         return write_conllu(record) + "\n"
     if form == "ptb" and record.tree is None:
-        return blank(form)
+        return ""
     return WRITERS[form](record)

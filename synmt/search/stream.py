@@ -102,11 +102,12 @@ def source_sentences(
 
 
 def _written(found: Iterable[list[Translation]], config: TranslateConfig, bad: BadLines) -> Iterator[str]:
-    """Yield the translations of each sentence as one line or a block of lines."""
+    """Yield the translations of each sentence as one line or a block of lines; CoNLL-U has no empty sentence."""
     for translations in found:
-        yield _line(translations, config)
         if config.format == "conllu" and not translations[0].tokens:
             bad.leave_empty("line without a sentence in CoNLL-U")
+        else:
+            yield _line(translations, config)
 
 
 def _line(translations: list[Translation], config: TranslateConfig) -> str:

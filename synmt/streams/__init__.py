@@ -377,11 +377,12 @@ class LineWriter:
         self._stream.close()
 
 
-def write_lines(lines: Iterable[str], pauses: Callable[[], bool] = never) -> None:
-    """Write lines to standard output, and flush it after a line if the input pauses."""
+def write_lines(lines: Iterable[str | None], pauses: Callable[[], bool] = never) -> None:
+    """Write lines to standard output, nothing for None, and flush it after a line if the input pauses."""
     with LineWriter() as output:
         for line in lines:
-            output.write(line)
+            if line is not None:
+                output.write(line)
             if pauses():
                 output.flush()
 
@@ -416,19 +417,20 @@ def convert_files(
     paths: Iterable[str],
     convert: Callable[[str], str],
     bad: BadLines,
-    blank: str = "",
+    blank: str | None = "",
     group: Callable[[Iterable[Line]], Iterable[Line]] = iter,
 ) -> None:
-    """Write `convert(text)` for each line of files to standard output, and `blank` for empty and bad lines.
+    """Write `convert(text)` for each line of files to standard output, and `blank` if it is empty or the line is bad.
 
-    A line of ASCII white space is empty. Other white space may be a word, as U+3000 is to BPE.
+    A line of ASCII white space is empty. Other white space may be a word, as U+3000 is to BPE. blank: None to write
+    nothing.
     group: joins the lines of each multi-line record into one Line.
     """
     latest = Latest()
 
-    def converted(line: Line) -> str:
+    def converted(line: Line) -> str | None:
         is_empty = not line.text.strip(string.whitespace) and not line.fault
-        return blank if is_empty else bad.read(line, convert, blank)
+        return blank if is_empty else bad.read(line, convert, "") or blank
 
     write_lines(map(converted, group(latest.follow(read_lines(paths, bad.on_error)))), latest.pauses)
     bad.report()

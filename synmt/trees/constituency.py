@@ -164,7 +164,8 @@ def read_all_brackets(text: str) -> Iterator[Tree]:
     """Yield all trees of a string; the empty tree `(())`, which parsers write for a failure, is none. Raises
     TreeError."""
     tree, path = Tree([], []), list[int]()  # the open brackets, as node indices
-    label_expected, childless = False, None
+    label_expected = False
+    childless: str | None = None  # the label of a node without children
     for token in _BRACKET_TOKENS.findall(text):
         if token == "(":
             tree.parents.append(path[-1] if path else -1)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, islice
-from typing import Literal
+from typing import Literal, TypeVar
 
 from synmt.streams import BadInput, BadLines, Line, counted, note, sniff
 from synmt.trees.dependency import STRINGS, UNKNOWN, depths, divided, highest, joined
@@ -35,6 +35,7 @@ _NUMBER = "[1-9][0-9]{0,8}"
 _ID = re.compile(rf"({_NUMBER})(?:-({_NUMBER}))?|(0|{_NUMBER})\.({_NUMBER})")
 _HEAD = re.compile(f"0|{_NUMBER}")
 _PLACE = re.compile(rf"#\s*{PLACE}\s*=\s*({_NUMBER})/({_NUMBER})\s*$", re.MULTILINE)
+L = TypeVar("L", bound=Line)
 AHEAD = 1000  # lines to examine for trees that span several lines
 
 
@@ -234,7 +235,7 @@ def _read_row(line: str, sentence: Sentence) -> None:
         raise ValueError(f"ID {number!r} is not a number, a range such as 3-4 or an empty node such as 8.1")
     if not form.strip():
         raise ValueError("empty form")
-    first, last, before, place = (group and int(group) for group in found.groups())
+    first, last, before, place = (int(group or 0) for group in found.groups())
     if last:
         sentence.multiword.append(_multiword(MultiwordToken(first, last, form, space_after), sentence))
     elif place:
@@ -492,9 +493,9 @@ def reader(kind: str, partial: bool = False) -> Callable[[str], ParseRecord]:
     return (lambda line: read_record(line, partial)) if kind == "records" else READERS[kind]
 
 
-def blank(form: str) -> str:
-    """Return the empty line of a format in WRITERS."""
-    return "{}" if form == "records" else ""
+def blank(form: str) -> str | None:
+    """Return the empty line of a format in WRITERS; None for CoNLL-U, which has none."""
+    return {"records": "{}", "conllu": None}.get(form, "")
 
 
 def sentences(lines: Iterable[Line], kind: str) -> Iterable[Line]:
@@ -515,17 +516,17 @@ def lines_of_trees(lines: Iterable[Line]) -> Iterator[Line]:
     depth = 0
     for line in lines:
         if tree and (_begins(line) or line.source != tree[0].source):
-            yield _one(tree)
+            yield _one(tree, Line)
             tree, depth = [], 0
         if spread and _is_empty(line):
             continue
         tree.append(line)
         depth += _opened(line)
         if depth <= 0 or line.text.startswith("{"):
-            yield _one(tree)
+            yield _one(tree, Line)
             tree, depth = [], 0
     if tree:
-        yield _one(tree)
+        yield _one(tree, Line)
 
 
 def _are_spread(lines: Iterable[Line]) -> tuple[bool, Iterator[Line]]:
@@ -551,7 +552,7 @@ def _opened(line: Line) -> int:
     return line.text.count("(") - line.text.count(")")
 
 
-def _one(lines: Sequence[Line], kind: type[Line] = Line) -> Line:
+def _one(lines: Sequence[Line], kind: type[L]) -> L:
     """Join several lines into one, with the place of the first."""
     fault = next((line.fault for line in lines if line.fault), "")
     text = "\n".join(line.text for line in lines)

@@ -83,10 +83,10 @@ def test_the_sentences_of_a_line_are_blocks(tmp_path: Path) -> None:
     (tmp_path / "en").write_text("He came. She left.\n\nGo.\n")
     done = shell(
         "synmt parse --parser udpipe --format conllu en > one; synmt parse --input conllu one > records;"
-        " synmt parse --input records --format conllu records | diff <(cat -s one) -; cat -s one; wc -l < records",
+        " synmt parse --input records --format conllu records | diff one -; cat one; wc -l < records",
         tmp_path,
     )
-    assert done.stderr == "" and check_valid(done.stdout.rpartition("\n\n")[0] + "\n\n") == 3
+    assert done.stderr == "" and check_valid(done.stdout.removesuffix("2\n")) == 3
     places, texts = re.findall("# sent.* = (.*)", done.stdout), re.findall("# text = (.*)", done.stdout)
     assert (places, texts) == (["1/2", "2/2"], ["He came.", "She left.", "Go."])
     assert done.stdout.endswith("\n2\n")
