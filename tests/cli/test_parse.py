@@ -197,7 +197,7 @@ def test_a_bad_saved_block_is_a_bad_line() -> None:
     assert is_one_line_of_error(synmt(*again, text=text), "synmt parse: stdin:2: expected 10 columns")
     done = synmt(*again, "--on-error", "blank", text=text)
     assert done.returncode == 0 and done.stderr == "synmt parse: 1 bad line left empty\n"
-    assert done.stdout.startswith("# text = Go\n1\tGo\t") and done.stdout.endswith("\t0\troot\t_\t_\n\n\n")
+    assert done.stdout.startswith("# text = Go\n1\tGo\t") and done.stdout.endswith("\t0\troot\t_\t_\n\n")
 
 
 def test_parsing_again_needs_trees_and_tags_need_udpipe() -> None:
