@@ -195,8 +195,9 @@ class Pattern:
     def parts(self) -> list[Condition]:
         """Return a condition for each column, feature and value that it names, which some word should meet."""
         own = [part for conditions in self.conditions.values() for each in conditions for part in each.parts()]
-        others = chain(self.relations, self.also, self.without)
-        return list(dict.fromkeys([*own, *chain.from_iterable(each.parts for each in others)]))
+        of_relations = [part for each in self.relations for part in each.parts]
+        of_others = [part for each in (*self.also, *self.without) for part in each.parts]
+        return list(dict.fromkeys([*own, *of_relations, *of_others]))
 
     def matches(self, record: ParseRecord) -> Iterator[dict[str, int]]:
         """Yield the words of each match by node, counted from 1. Raises ValueError after MOST_STEPS."""
