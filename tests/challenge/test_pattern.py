@@ -95,10 +95,10 @@ def is_true(clause: Clause, record: ParseRecord, of: dict[str, int]) -> bool:
             above.append(record.heads[above[-1] - 1])
         return word in above[1:]
     if kind.startswith(("length", "delta")):
-        distance, number = abs(word - other) if kind[0] == "l" else other - word, int(rest[1])
+        distance, least = abs(word - other) if kind[0] == "l" else other - word, int(rest[1])
         sign = kind.split()[1]
-        return (distance == number and "=" in sign) or (distance < number and "<" in sign) or (
-            distance > number and ">" in sign
+        return (distance == least and "=" in sign) or (distance < least and "<" in sign) or (
+            distance > least and ">" in sign
         )  # fmt: skip
     truths = {
         "<": word + 1 == other, "<<": word < other, ">": word - 1 == other, ">>": word > other,
