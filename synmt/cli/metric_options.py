@@ -40,12 +40,15 @@ def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def scope_of_metrics(given: Mapping[str, Any]) -> Scope:
-    """Return which options of metrics are used; given: the options of the command line, by name."""
+    """Return which options of metrics are used; given: the options of the command line, by name, as typed if they are
+    read for help."""
     if not set(given) & set(option_names(MetricConfig)):
         return Scope()  # without importing any metric
     if "reliability" in given:
         return scope_of((), "--reliability", "scored links")
-    return scope_of(CATEGORIES if "errors" in given else given.get("metric", DEFAULT))
+    names = given.get("metric", DEFAULT)
+    typed = [name for name in names.split(",") if name in METRICS] if isinstance(names, str) else names
+    return scope_of(CATEGORIES if "errors" in given else typed)
 
 
 def references(required: bool) -> Callable[..., Any]:
