@@ -108,7 +108,7 @@ def naming(path: Path) -> Iterator[None]:
         raise BadInput(f"the field {error} is missing", str(path)) from None
     except OSError as error:
         raise BadInput(error.strerror or str(error), str(error.filename or path)) from None
-    except (ValueError, TypeError, SafetensorError) as error:
+    except (ValueError, TypeError, EOFError, SafetensorError) as error:
         raise BadInput(str(error), str(path)) from None
 
 

@@ -37,7 +37,6 @@ from synmt.training.fit import Recipe
 from synmt.training.run import PairFiles, TrainingText
 from synmt.trees.record import ParseRecord, write_record
 from tests import tiny
-from tests.cli.commands import shell
 from tests.conftest import Noted
 from tests.training.runs import DROPPING, SHORT, run, with_target_trees, write_corpus
 from tests.training.test_run import assert_same_tensors, log_rows, newest
@@ -492,16 +491,6 @@ def test_a_full_disk_falls_back_and_leaves_nothing_behind(
     left = [path for path in (tmp_path / "cache").rglob("*") if path.name not in ("synmt", "columns")]
     assert left == [] and done["writes"] == calls + 1
     assert retrained(cached, tmp_path / "other", noted) == []
-
-
-def test_a_limit_on_the_size_of_files_ends_with_one_line(tmp_path: Path) -> None:
-    """It holds for temporary files as well."""
-    data = write_corpus(tmp_path, copies=20)
-    files = f"--source {data.source} --target {data.target} --target-language de"
-    line = f"ulimit -f 2; synmt train --model mask {files} --out model --updates 1"
-    done = shell(line, tmp_path, XDG_CACHE_HOME=str(tmp_path / "cache"), TMPDIR=str(tmp_path))
-    assert done.returncode == 1 and "File too large" in done.stderr.splitlines()[-1], done.stderr
-    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 
 def test_whatever_changes_in_the_cache_is_noticed(
