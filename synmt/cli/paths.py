@@ -43,6 +43,9 @@ def check_paths(context: click.Context) -> None:
     by_default = ["-" for name, value in context.params.items() if value == ("-",) and name not in named]
     check_stdin_once([*inputs, *by_default])
     check_apart(outputs, inputs)
+    for each, path in given:
+        if isinstance(each.type, Writes):
+            check_writable(max(each.opts, key=len), path, each.type.folder)
     written = set(files_at(Path(STDOUT)))
     for source in (*inputs, STDIN):
         if Path(source).is_file() and written & set(files_at(Path(source))):
@@ -51,6 +54,3 @@ def check_paths(context: click.Context) -> None:
         for other, place in outputs[:number]:
             if are_nested(path, place) or set(files_at(Path(path))) & set(files_at(Path(place))):
                 raise WrongUsage(f"{other} and {name} would both write {path}")
-    for each, path in given:
-        if isinstance(each.type, Writes):
-            check_writable(max(each.opts, key=len), path, each.type.folder)

@@ -298,5 +298,6 @@ def test_an_input_pipe_is_no_output(pairs: Path) -> None:
 
 
 def test_two_outputs_are_not_written_inside_each_other(tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
     given = ["align", "--fit", "--out", tmp_path / "m", "--lexicon"]
     assert is_wrong_usage(synmt(*given, tmp_path / "m" / "config.json"), "--out and --lexicon would both write")
