@@ -60,6 +60,7 @@ OF_THE_MACHINE = {
 }
 FILE = __file__
 VALUES = {
+    "prepared": "columns",
     "source-language": "nl", "target-language": "nl", "language": "de", "detokenize": "de", "moses": "de",
     "metric": "ter", "by-length": "10,20", "references": FILE, "model": "mask", "bpe": "codes", "init": "init",
     "source-syntax": "label-features", "align target-syntax": "label-features", "train target-syntax": "gcn",
