@@ -94,7 +94,7 @@ def sides_for(aligner: Aligner | KnownLinks, text: TextConfig) -> Sides:
             fitted = " and ".join(languages)
             raise BadInput(f"the text is in {asked}, but the aligner was fitted to {fitted}: fit another aligner")
     if text.tokenizer or not own:
-        return sides_of(languages, text.tokenizer or "moses")
+        return sides_of(languages, text.tokenizer or "words")
     return sides_of(languages, own.tokenizer, own.words)
 
 
@@ -108,7 +108,7 @@ def fit_stream(
     bad, lexicon = BadLines(on_error), Lexicon(Path(config.lexicon)) if config.lexicon else None
     needs = needed(new_aligner(fit.method, fit.settings), config, fit.settings)
     if fit.guide and any(needs):  # before parsing, which may take hours
-        sides = sides_of(text.languages, text.tokenizer or "moses")
+        sides = sides_of(text.languages, text.tokenizer or "words")
         check_links([fit.guide], files, needs, config.max_words, sides, on_error)
     notes, count = Notes(), partial(count_lines, files[:1] if are_parallel(files) else files)
     columns = with_progress(read_columns(files, bad), "pairs", count, "reading")
@@ -159,7 +159,7 @@ def fitted(
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not getattr(kind, "several", False):
         joined = " or ".join(name for name in ALIGNERS if getattr(ALIGNERS[name], "several", False))
         raise WrongUsage(Message("{} cannot be fitted by several processes: use --method {}", fit.method, joined))
-    tokenizer = text.tokenizer or "moses"
+    tokenizer = text.tokenizer or "words"
     note_tokenizers(notes, tokenizer, dict(zip(("source", "target"), text.languages, strict=True)))
     sides = sides_of(text.languages, tokenizer)
     pairs = read_pairs(columns, needed(aligner, config, fit.settings), sides, config.max_words, bad)

@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from itertools import chain, islice, tee
 from random import Random
 from tempfile import SpooledTemporaryFile
@@ -19,7 +20,7 @@ from synmt.streams.pool import Pool, processes
 from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe_of_words
 from synmt.text.tokenization import open_tokenizer
 from synmt.trees.constituency import Tree
-from synmt.trees.record import ParseRecord
+from synmt.trees.record import ParseRecord, with_marks
 
 IN_MEMORY = 2**24  # bytes
 WINDOW = 2000  # pairs that a process works on at a time
@@ -81,10 +82,13 @@ class Bitext:
         for window in self.windows():
             yield from pairs_of(row for row, number in zip(window, numbers, strict=False) if number in chosen)
 
-    def joint_bpe(self, merges: int, jobs: int = 1) -> Bpe:
-        """Learn merges from the words of both sides together; there are none if every word has one character."""
+    def joint_bpe(self, merges: int, jobs: int = 1, marks: bool = False) -> Bpe:
+        """Learn merges from the words of both sides together; there are none if every word has one character.
+
+        marks: whether models learn the words with marks for spacing.
+        """
         tokens, words = Counter[str](), Counter[str]()
-        with processes(jobs, tokens_of_rows) as run:
+        with processes(jobs, partial(tokens_of_rows, marks)) as run:
             for found in run(self.windows(WINDOW)):
                 tokens.update(found)
         for token, times in tokens.items():
@@ -112,12 +116,12 @@ def pairs_of(rows: Iterable[bytes]) -> Iterator[SentencePair]:
         yield SentencePair(_record(source), _record(target), (Line(**left), Line(**right)))
 
 
-def tokens_of_rows(rows: Iterable[bytes]) -> Counter[str]:
-    """Return the frequency of each token in a bitext's lines."""
+def tokens_of_rows(marks: bool, rows: Iterable[bytes]) -> Counter[str]:
+    """Return the frequency of each token in a bitext's lines. marks: as `Bitext.joint_bpe`."""
     tokens = Counter[str]()
     for pair in pairs_of(rows):
-        tokens.update(pair.source.tokens)
-        tokens.update(pair.target.tokens)
+        for record in (pair.source, pair.target):
+            tokens.update(with_marks(record).tokens if marks else record.tokens)
     return tokens
 
 

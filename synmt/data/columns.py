@@ -52,18 +52,19 @@ class ColumnOptions(Protocol):
 
 @dataclass(frozen=True)
 class TextPairs:
-    """Sentence pairs for which `jobs` processes compute columns."""
+    """Sentence pairs for which `jobs` processes compute columns. marks: as in ModelConfig."""
 
     bitext: Bitext
     words: Words
     notes: Notes
     jobs: int
+    marks: bool = False
 
     def __len__(self) -> int:
         return len(self.bitext)
 
     def joint_bpe(self, merges: int) -> Bpe:
-        return self.bitext.joint_bpe(merges, self.jobs)
+        return self.bitext.joint_bpe(merges, self.jobs, self.marks)
 
     def write(
         self, place: Path, config: ModelConfig, bpe: Bpe, training: ColumnOptions, known: Vocabulary | None = None

@@ -82,12 +82,13 @@ def _example(
 ) -> Example:
     """Return a pair as an example of an idea's task. Raises BadInput."""
     left, right = pair.lines
-    source = pair.source.without_trees() if task == "translate-unparsed" else pair.source
+    learned = config.learned(pair.source)
+    source = learned.without_trees() if task == "translate-unparsed" else learned
     with left.naming():
         features = config.source.features(source, segment, task)
-        without = config.source.features(pair.source.without_trees(), segment, task) if bare else None
+        without = config.source.features(learned.without_trees(), segment, task) if bare else None
         entries = idea.target(pair.source, task) if task == "parse" else []
-    target = ParseRecord() if task == "parse" else pair.target
+    target = ParseRecord() if task == "parse" else config.learned(pair.target)
     with right.naming(), suppress(TreeNotDerivable):
         if task != "parse":
             entries = config.target.entries(target, segment)

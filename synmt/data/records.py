@@ -18,7 +18,7 @@ from synmt.text.tokenization import Tokenizer
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
 from synmt.trees.dependency import realigned
 from synmt.trees.formats import reader, sentences, tree_form, written
-from synmt.trees.record import ParseRecord, RecordError, is_record, read_record
+from synmt.trees.record import ParseRecord, RecordError, detokenized, is_record, read_record
 from synmt.trees.transitions import read_transitions
 
 BARS = re.compile(r"(?<!\S)\|\|\|(?!\S)")  # a word of three bars is between columns, as in the files of fast_align
@@ -167,7 +167,9 @@ def source_records(
         yield from _parsed(_without(good, bad, _record_in_text), needs, words, bad, strict)
     else:
         for line in _without(good, bad, _record_in_text):
-            yield line, ParseRecord(text=line.text, tokens=words.of_text(line.text))
+            record = ParseRecord(text=line.text, tokens=words.of_text(line.text))
+            words.looks.see_words(record.tokens)
+            yield line, record
 
 
 def target_records(
@@ -208,14 +210,14 @@ def _has_arcs(line: Line) -> bool:
 
 def _read_string(line: Line, style: ArcStyle, tokenizer: Tokenizer, bad: BadLines) -> ParseRecord:
     record = bad.read(line, lambda text: read_transitions(read_entries(text), style), ParseRecord())
-    record.text = tokenizer.detokenize(record.tokens)
-    return record
+    return detokenized(record, tokenizer)
 
 
 def _on_words(line: Line, record: ParseRecord, tokenizer: Tokenizer) -> ParseRecord:
     """Return the record over the tokenizer's words of its text, or unchanged if its tokens do not spell that text."""
     if not record.text:
-        record.text = written(record).rstrip() if record.spaces else tokenizer.detokenize(record.tokens)
+        known = record.spaces or tokenizer.marks
+        record.text = written(record).rstrip() if known else tokenizer.detokenize(record.tokens)
     with line.naming():
         try:
             return realigned(record, tokenizer.tokenize(record.text))
@@ -274,4 +276,5 @@ def _parsed(
             bad.leave_empty("line too long to parse")
             record = ParseRecord()
         words.count_missing(record, needs)
+        words.looks.see_words(record.tokens)
         yield under_way.popleft(), record

@@ -75,7 +75,7 @@ def read_sentence(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
     mask = mask_strengths(model, str(folder.path))
     return ReadSentence(
         record,
-        side.layout(record, folder.bpe.segment),
+        side.layout(folder.config.learned(record), folder.bpe.segment),
         weights,
         side.owners(folder.config.network),
         mask,
@@ -90,7 +90,7 @@ def source_of(folder: ModelFolder[ModelConfig], line: Line) -> tuple[ParseRecord
     if not record.tokens:
         raise line.error("no sentence")
     with line.naming():
-        features = side.features(record, folder.bpe.segment)
+        features = side.features(folder.config.learned(record), folder.bpe.segment)
     sources = Sources.encode([features], folder.vocabulary)
     return record, sources.batch([0], folder.vocabulary.padding, torch.device("cpu"))
 

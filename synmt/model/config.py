@@ -10,6 +10,7 @@ from synmt.nn.config import TransformerConfig
 from synmt.options import is_language
 from synmt.text.tokenization import TokenizerName, Words
 from synmt.text.vocabulary import Vocabulary
+from synmt.trees.record import ParseRecord, with_marks
 
 if TYPE_CHECKING:
     from synmt.model.translation import TranslationModel
@@ -20,7 +21,8 @@ BatchBy = Literal["tokens", "target-tokens", "subwords", "sentences"]  # what --
 @dataclass(frozen=True)
 class ModelConfig:
     """languages: of source and target; tokenizer: of raw text in training; words: how source words were made in
-    training, None in an old folder. A FolderConfig."""
+    training, None in an old folder; marks: whether the model reads and writes words with marks for spacing, as
+    `synmt.text.marks`. A FolderConfig."""
 
     source: SourceSide
     target: TargetSide
@@ -28,6 +30,7 @@ class ModelConfig:
     tokenizer: TokenizerName
     network: TransformerConfig
     words: Words | None = field(default=None, compare=False)  # determined by the data
+    marks: bool = False
     aligner: ClassVar[str] = ""
     vocabulary_folders: ClassVar[tuple[str, ...]] = ("",)
 
@@ -37,10 +40,14 @@ class ModelConfig:
         self.target.check_network(self.network)
         check_text(self.tokenizer, self.languages)
 
+    def learned(self, record: ParseRecord) -> ParseRecord:
+        """Return a sentence as the model reads or writes it."""
+        return with_marks(record) if self.marks else record
+
     def fields(self) -> dict[str, Any]:
         sides = {"source": self.source.settings(), "target": self.target.settings()}
         words = self.words and asdict(self.words)
-        text = {"languages": self.languages, "tokenizer": self.tokenizer, "words": words}
+        text = {"languages": self.languages, "tokenizer": self.tokenizer, "words": words, "marks": self.marks}
         return {**sides, **text, "network": asdict(self.network)}
 
     @classmethod
@@ -53,6 +60,7 @@ class ModelConfig:
             fields["tokenizer"],
             TransformerConfig(**fields["network"]),
             Words.read(fields.get("words")),
+            fields.get("marks", False) is True,
         )
 
     def new_model(self, vocabularies: Sequence[Vocabulary]) -> "TranslationModel":

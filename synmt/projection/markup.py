@@ -124,7 +124,7 @@ def markup_stream(
     examples = (replace(bad.read(line, read, EMPTY), line=line) for line in lines)
     write_lines(_carried(examples, linker, latest.pauses, bad), latest.pauses)
     if not linker or not linker.languages:
-        note_tokenizers(notes, config.tokenizer or "moses", {side.side: side.language for side in sides})
+        note_tokenizers(notes, config.tokenizer or "words", {side.side: side.language for side in sides})
     base.say(notes)
     say_doubts(bad, notes, *sides)
 

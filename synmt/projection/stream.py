@@ -89,7 +89,7 @@ def sides_of_links(config: ProjectionConfig, source_language: str | None, linker
     known = (linker and linker.languages) or ("en", "en")
     words = linker.words if linker and not config.tokenizer else (None, None)
     languages = source_language or known[0], config.target_language or known[1]
-    return sides_of(languages, config.tokenizer or "moses", words)
+    return sides_of(languages, config.tokenizer or "words", words)
 
 
 class Reader:

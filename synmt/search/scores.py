@@ -137,7 +137,7 @@ def _pairs(
         latest.see(left)
         try:
             if source.tokens and target.tokens:
-                pair = _pair(translator, source, entries(target, translator.bpe.segment))
+                pair = _pair(translator, source, entries(model.learned(target), translator.bpe.segment))
         except TreeNotDerivable as error:
             bad.leave_empty(f"line where {error}")
         except ValueError as error:

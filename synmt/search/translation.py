@@ -19,15 +19,14 @@ from synmt.model.source import SourceFeatures
 from synmt.model.translation import TranslationModel
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.quantization import ENGINE, quantize
-from synmt.parsers.parser import spaces_after
 from synmt.search.beam import beam_search
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.tree_search import tree_search
 from synmt.streams import BadInput, Message, never, shown
 from synmt.streams.pool import Run, alone
-from synmt.text.tokenization import open_tokenizer
+from synmt.text.tokenization import open_tokenizer, spaces_after
 from synmt.trees.arc_tokens import write_entries
-from synmt.trees.record import ParseRecord
+from synmt.trees.record import ParseRecord, detokenized
 from synmt.trees.transitions import with_one_root
 
 WINDOW = 2000
@@ -90,7 +89,7 @@ class Translator:
         else:
             self.output = spelling.output_of_other_tasks(folder.vocabulary)
         self.empty = Translation(heads=[], deprels=[], transitions="") if self.writes_trees else Translation()
-        self.detokenize = open_tokenizer(config.tokenizer, config.languages[1]).detokenize
+        self.tokenizer = open_tokenizer(config.tokenizer, config.languages[1])
         self.device = model.network.embedding.device
         self.others: list[Translator] = []
 
@@ -132,7 +131,7 @@ class Translator:
             if each.vocabulary.target != first.vocabulary.target:
                 cause = "has a different target vocabulary than {}: train it on the same targets with --codes {}"
                 raise BadInput(Message(cause, first.path, first.path / CODES_FILE), str(each.path))
-        words = {(folder.config.languages, folder.config.tokenizer) for folder in folders}
+        words = {(each.config.languages, each.config.tokenizer, each.config.marks) for each in folders}
         if len(words) > 1:
             raise BadInput("models of an ensemble need the same languages and tokenizers", str(first.path))
         return first
@@ -148,7 +147,7 @@ class Translator:
 
     def features(self, record: ParseRecord) -> SourceFeatures:
         """Return the input of the encoders. Raises ValueError for a record that lacks a field."""
-        features = self.side.features(record, self.bpe.segment, self.task)
+        features = self.side.features(self.config.learned(record), self.bpe.segment, self.task)
         features.beside = [each.features(record) for each in self.others]
         return features
 
@@ -226,11 +225,11 @@ class Translator:
         if self.task == "parse":
             tokens = [entry.strip() for entry in entries]
             return Translation(" ".join(tokens), tokens, *scores)
-        found, string = self.output.read(entries)
-        text = self.detokenize(found.tokens)
+        read, string = self.output.read(entries)
+        found = detokenized(read, self.tokenizer)
         if string is None:
-            return Translation(text, found.tokens, *scores)
-        return Translation(text, found.tokens, *scores, found.heads, found.deprels, write_entries(string))
+            return Translation(found.text, found.tokens, *scores)
+        return Translation(found.text, found.tokens, *scores, found.heads, found.deprels, write_entries(string))
 
 
 def load(folder: ModelFolder[ModelConfig], device: torch.device, precision: Precision) -> TranslationModel:

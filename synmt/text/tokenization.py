@@ -1,23 +1,31 @@
-"""Splits raw text into words and joins them again, by the rules of Moses or at spaces."""
+"""Splits raw text into words, by several tokenizers, and joins them again."""
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate, chain
 from pathlib import PurePath
-from typing import Any, Literal, Protocol, Self, get_args
+from typing import Any, ClassVar, Literal, Protocol, Self, get_args
 
 from synmt.options import Checked, setting
-from synmt.streams import Notes
+from synmt.streams import BadInput, Notes
 from synmt.streams.inputs import without_compression
+from synmt.text.graphemes import clusters, shadow
+from synmt.text.marks import spelled, unmarked
 
 REMEMBERED = 200_000  # chunks; bounds the memory of a long stream
 _WORD = "xQx"  # not an abbreviation in any language
 _DIGITS = frozenset("0123456789")
 _RARE = re.compile(r"MULTI|[\x00-\x1f]")  # Moses' placeholder for dots, and characters that it removes
-TokenizerName = Literal["moses", "none"]
-WordsName = Literal["moses", "none", "spacy", "udpipe"]  # the last two belong to parsers
+# Any other character may belong to a cluster of several, or to a script without spaces, or be an apostrophe.
+_PLAIN = re.compile("[\\x20-\\x7e\\xa0-\\xac\\xae-\\u02bb\\u02bd-\\u02ff\\u0370-\\u0482\\u048a-\\u058f‐-‘‚-‧₠-₿]*")
+_FALLBACK = re.compile(r"[^\W_]+|.", re.DOTALL)
+TokenizerName = Literal["words", "moses", "none", "mecab", "jieba"]
+SEGMENTERS = {"mecab": "fugashi unidic-lite", "jieba": "jieba"}  # with their packages
+UNMARKED = "moses", "none"  # tokenizers whose words models learn without marks for spacing
+WordsName = Literal["words", "moses", "none", "mecab", "jieba", "spacy", "udpipe"]  # the last two belong to parsers
 ISO_639_1 = """
 aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en
 eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja
@@ -37,6 +45,8 @@ class MosesTokenizer:
     lower-case letter, a digit or the end. They also treat all words that are not abbreviations alike. So we apply them
     only once to each word with punctuation, and remember the result.
     """
+
+    marks: ClassVar[bool] = False
 
     def __init__(self, language: str) -> None:
         """language: ISO 639-1, such as `en`; it determines which abbreviations keep their full stop."""
@@ -99,6 +109,47 @@ class MosesTokenizer:
         return text
 
 
+class WordTokenizer:
+    """Splits raw text into words that spell it: their concatenation is the text without its white space.
+
+    No word ends inside a grapheme cluster.
+    """
+
+    marks: ClassVar[bool] = True
+
+    def __init__(self, split: Callable[[str], list[str]], show: Callable[[str], str] = shadow) -> None:
+        """split: returns the words of a text. If they do not spell it, runs of letters and digits are words instead.
+
+        show: returns what `split` sees of a cluster. By default, this is one character that looks like it; each cluster
+        of a script without spaces then becomes a word.
+        """
+        self._split, self._show = split, show
+        self._clusters = lru_cache(REMEMBERED)(clusters)
+
+    def tokenize(self, text: str) -> list[str]:
+        if self._show is shadow and "MULTI" not in text and _PLAIN.fullmatch(text):
+            return self._split(text)
+        chunks = [self._clusters(chunk) for chunk in text.split()]
+        shown = ["".join(map(self._show, chunk)).replace("MULTI", "multi") for chunk in chunks]
+        found = self._split(" ".join(shown))
+        if "".join(found) != "".join(shown):
+            found = [word for chunk in shown for word in _FALLBACK.findall(chunk)]
+        ends = {*accumulate(map(len, found)), *accumulate(map(len, shown))}
+        words, begun, place = list[str](), "", 0
+        for cluster in chain.from_iterable(chunks):
+            begun += cluster
+            place += len(self._show(cluster))
+            if place in ends:
+                words.append(begun)
+                begun = ""
+        return words
+
+    def detokenize(self, tokens: list[str]) -> str:
+        """Join words with the marks of `synmt.text.marks`."""
+        words, spaces, _ = unmarked(tokens)
+        return spelled(words, spaces)
+
+
 @dataclass(frozen=True)
 class TextConfig(Checked):
     """The languages of the raw text on both sides, and its tokenizer."""
@@ -106,7 +157,7 @@ class TextConfig(Checked):
     source_language: str | None = setting(None, "language of the source (its file suffix, or en)", metavar="CODE")
     target_language: str | None = setting(None, "language of the target (its file suffix, or en)", metavar="CODE")
     tokenizer: TokenizerName | None = setting(
-        None, "moses tokenizes raw text (default); none: spaces separate tokens", unless="--init"
+        None, "words (default) can be joined again exactly; moses; none: split at spaces; mecab, jieba", unless="--init"
     )
 
     @property
@@ -160,6 +211,10 @@ def note_tokenizers(notes: Notes, tokenizer: TokenizerName, languages: Mapping[s
 
 
 class Tokenizer(Protocol):
+    """marks: whether the tokens to detokenize have the marks of `synmt.text.marks`."""
+
+    marks: ClassVar[bool]
+
     def tokenize(self, text: str) -> list[str]: ...
 
     def detokenize(self, tokens: list[str]) -> str: ...
@@ -167,6 +222,8 @@ class Tokenizer(Protocol):
 
 class SpaceTokenizer:
     """For text that is tokenized already, with spaces between words."""
+
+    marks: ClassVar[bool] = False
 
     def tokenize(self, text: str) -> list[str]:
         return text.split()
@@ -176,7 +233,30 @@ class SpaceTokenizer:
 
 
 def open_tokenizer(name: TokenizerName, language: str) -> Tokenizer:
-    return MosesTokenizer(language) if name == "moses" else SpaceTokenizer()
+    """Open a tokenizer. Raises BadInput for one whose package is not installed."""
+    if name == "none":
+        return SpaceTokenizer()
+    if name in SEGMENTERS:
+        return WordTokenizer(_segmenter(name), str)
+    moses = MosesTokenizer(language)
+    return moses if name == "moses" else WordTokenizer(moses.tokenize)
+
+
+def _segmenter(name: str) -> Callable[[str], list[str]]:
+    """Return a function that finds the words of Japanese (MeCab) or Chinese (jieba). Raises BadInput."""
+    try:
+        if name == "mecab":
+            import fugashi
+
+            tagger = fugashi.Tagger()
+            return lambda text: [word.surface for word in tagger(text)]
+        import jieba
+
+        jieba.setLogLevel("ERROR")
+        return lambda text: "".join(f"{word} " for word in jieba.cut(text)).split()
+    except (ImportError, RuntimeError) as error:
+        cause = str(error).strip().partition("\n")[0] or "no dictionary"
+        raise BadInput(f"cannot be opened ({cause}): pip install {SEGMENTERS[name]}", f"tokenizer {name}") from None
 
 
 def is_punctuation(word: str) -> bool:

@@ -15,7 +15,7 @@ from synmt.model.source import SourceSide, source_side_of
 from synmt.model.target import TargetSide, target_side_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, Scope, config_of, option_names
-from synmt.text.tokenization import TextConfig
+from synmt.text.tokenization import UNMARKED, TextConfig
 from synmt.training.config import OTHER_IDEAS, PREFIXES, SPELLED_ARCS, TREES, TrainingConfig
 
 # For two CPU cores and short sentences in a low-resource task: 1.1 million parameters besides the embeddings.
@@ -53,7 +53,8 @@ def model_and_training(preset: Preset, given: Mapping[str, Any]) -> tuple[ModelC
     text = config_of(TextConfig, settings)
     arcs = {"split": given.get("split_arcs", False), "root_arc": given.get("root_arc", False)}
     sides = source_side_of(source_ideas, settings), target_side_of(target_ideas, settings, arcs)
-    return ModelConfig(*sides, text.languages, text.tokenizer or "moses", network), training
+    tokenizer = text.tokenizer or "words"
+    return ModelConfig(*sides, text.languages, tokenizer, network, marks=tokenizer not in UNMARKED), training
 
 
 def ideas_of(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:

@@ -141,7 +141,7 @@ class TrainingText:
         words = model.words or words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
         note_tokenizers(notes, model.tokenizer, {side.side: side.language for side in sides if side.looks.lines})
         note_doubts(notes, *sides)
-        return TextPairs(bitext, words, notes, self.jobs)
+        return TextPairs(bitext, words, notes, self.jobs, model.marks)
 
     @contextmanager
     def prepared(self, place: Path | None, notes: Notes, bad: BadLines) -> Iterator[PreparedPairs]:

@@ -6,13 +6,15 @@ several sentences is one record, with the number of words in each under `"senten
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar
 
 import orjson
 
 from synmt.streams import counted, shown
+from synmt.text.marks import marked, spelled, unmarked
+from synmt.text.tokenization import Tokenizer, spaces_after
 from synmt.trees.constituency import (
     Tree,
     TreeError,
@@ -274,9 +276,46 @@ def _with_leaves(tree: Tree, tokens: list[str]) -> Tree:
     """Return the tree with the tokens themselves as leaves, since brackets cannot spell all: -LRB- is read as (."""
     if tree.leaves() == tokens or tree.leaves() != [unescape(token) for token in tokens]:
         return tree
+    return _replace_leaves(tree, tokens)
+
+
+def _replace_leaves(tree: Tree, tokens: Sequence[str]) -> Tree:
     rest = iter(tokens)
     nodes = [next(rest) if leaf else node for node, leaf in zip(tree.nodes, tree.is_leaf(), strict=True)]
     return Tree(nodes, tree.parents)
+
+
+def with_marks(record: ParseRecord) -> ParseRecord:
+    """Return the record with the marks of `synmt.text.marks` on its words. If it does not tell where spaces are, they
+    are between all words."""
+    spaces = record.spaces or spaces_after(record.tokens, " ".join(record.text.split()))
+    tokens = marked(record.tokens, spaces or [True] * len(record.tokens))
+    return replace(record, tokens=tokens, tree=record.tree and _replace_leaves(record.tree, tokens))
+
+
+def detokenized(record: ParseRecord, tokenizer: Tokenizer) -> ParseRecord:
+    """Return the record of words that a model wrote, without marks, and with the text that the tokenizer makes of them.
+
+    Words that consist of marks are left out, and their dependents attached to their heads.
+    """
+    if not tokenizer.marks:
+        text = tokenizer.detokenize(record.tokens)
+        return replace(record, text=text, spaces=spaces_after(record.tokens, text) or [])
+    words, spaces, places = unmarked(record.tokens)
+    found = replace(record, text=spelled(words, spaces), tokens=words, spaces=spaces)
+    if len(places) < len(record.tokens):
+        number = {0: 0, **{place + 1: word for word, place in enumerate(places, 1)}}
+        found.heads = [number[_kept(record.heads, place, number)] for place in places] if record.heads else []
+        found.deprels = [record.deprels[place] for place in places] if record.deprels else []
+    return found
+
+
+def _kept(heads: Sequence[int], word: int, kept: Container[int]) -> int:
+    """Return the nearest ancestor of a word (from 0) that is kept (from 1), 0 if there is none."""
+    head = heads[word]
+    while head > 0 and head not in kept:
+        head = heads[head - 1]
+    return max(0, head)
 
 
 def _text(fields: dict[str, object], name: str) -> str:

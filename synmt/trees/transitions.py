@@ -15,11 +15,11 @@ from typing import Literal
 
 from synmt.streams import BadLines
 from synmt.text.bpe import JOINER, Segment, join_subwords
-from synmt.text.tokenization import Tokenizer, spaces_after
+from synmt.text.tokenization import Tokenizer
 from synmt.trees.arc_tokens import ROOT_RELATION, ArcStyle, Kind, Token, is_arc, read_entries, write_entries
 from synmt.trees.dependency import DEPENDENCY, is_lifted, lifted, lowered, realigned
 from synmt.trees.formats import written
-from synmt.trees.record import ParseRecord, RecordError, check_heads
+from synmt.trees.record import ParseRecord, RecordError, check_heads, detokenized, with_marks
 
 Constraints = Literal["none", "legal", "strict"]
 Positions = tuple[int, ...]  # of the subwords of a word
@@ -351,6 +351,7 @@ def write_string(
     """
     if tokenizer:
         record = realigned(record, tokenizer.tokenize(record.text or written(record)))
+        record = with_marks(record) if tokenizer.marks else record
     try:
         entries = transitions_of_record(record, segment or (lambda word: [word]), style)
         if any(is_lifted(entry) for entry in entries if is_arc(entry)):
@@ -378,7 +379,4 @@ def read_string(
         repairs.append(str(error))
         record = read_repaired(entries, style)
     record.heads, record.deprels = lowered(record.heads, record.deprels)
-    if tokenizer:
-        record.text = tokenizer.detokenize(record.tokens)
-        record.spaces = spaces_after(record.tokens, record.text) or []
-    return record
+    return detokenized(record, tokenizer) if tokenizer else record

@@ -113,7 +113,7 @@ def test_models_of_words_write_no_trees(mask_model: Path) -> None:
     assert is_one_line_of_error(done, f"synmt translate: {mask_model}: does not write dependency trees")
 
 
-STRING = "Sie sieht LEFT-ARC:rel2 den Hund LEFT-ARC:rel0 RIGHT-ARC:rel2 ! RIGHT-ARC:rel0"
+STRING = "Sie sieht LEFT-ARC:rel2 den Hund LEFT-ARC:rel0 RIGHT-ARC:rel2 ￭! RIGHT-ARC:rel0"
 
 
 def test_forced_decoding_scores_trees(parent_model: Path, tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ def test_parser_words_are_found_without_parsing(name: WordsName, language: str, 
 opened = cache(open_words)
 
 
-@pytest.mark.parametrize("name", ["moses", "none", "spacy", "udpipe"])
-@pytest.mark.parametrize("tokenizer", ["moses", "none"])
+@pytest.mark.parametrize("name", ["words", "none", "spacy", "udpipe"])
+@pytest.mark.parametrize("tokenizer", ["words", "none"])
 def test_records_show_which_tokenizer_made_their_words(name: WordsName, tokenizer: TokenizerName) -> None:
     assert words_of(records(name, SENTENCES), "en", tokenizer) == Words(name)
 

@@ -178,13 +178,16 @@ class LinkedData:
         tasks: list[Task] | None = None if self.links is None else ["translate"]
         examples = training_examples(self.bitext, folder.config, folder.bpe, tasks)
         if self.links is not None:
-            examples = self._with_links(examples, self.links, folder.bpe)
+            examples = self._with_links(examples, self.links, folder)
         return encode_corpus(examples, folder.config, folder.vocabulary, training.max_length, self.notes)
 
-    def _with_links(self, examples: Iterator[Example], guide: Guide, bpe: Bpe) -> Iterator[Example]:
+    def _with_links(
+        self, examples: Iterator[Example], guide: Guide, folder: ModelFolder[ModelConfig]
+    ) -> Iterator[Example]:
         """Link all subwords of linked words."""
         for example, pair, links in zip(examples, self.bitext, guide, strict=True):
-            words = [word for word, each in enumerate(pair.target.tokens) for _ in bpe.segment(each)]
+            target = folder.config.learned(pair.target)
+            words = [word for word, each in enumerate(target.tokens) for _ in folder.bpe.segment(each)]
             example.links = links_of_subwords(links, example.source.word_of, words)
             yield example
 

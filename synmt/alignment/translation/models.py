@@ -54,13 +54,13 @@ class Direction:
 
         Raises BadInput for a record that lacks something the encoder needs.
         """
-        bpe, vocabulary, side = self.folder.bpe, self.folder.vocabulary, self.folder.config.source
+        bpe, vocabulary, config = self.folder.bpe, self.folder.vocabulary, self.folder.config
         features, targets = [], []
         for pair in pairs:
             source, target = (pair.target, pair.source) if backward else (pair.source, pair.target)
             with pair.lines[0].naming():
-                features.append(side.features(source, bpe.segment))
-            targets.append(vocabulary.encode_target(bpe.apply(target.tokens)))
+                features.append(config.source.features(config.learned(source), bpe.segment))
+            targets.append(vocabulary.encode_target(bpe.apply(config.learned(target).tokens)))
         sources = Sources.encode(features, vocabulary)
         corpus = Corpus(vocabulary, sources, [np.array(ids, np.int32) for ids in targets])
         return corpus, [np.array(each.word_of) for each in features]

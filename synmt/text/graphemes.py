@@ -1,0 +1,61 @@
+"""Grapheme clusters: what a reader takes for one character, and no word may divide (UAX 29)."""
+
+import unicodedata
+from functools import lru_cache
+
+import regex
+
+_CLUSTER = regex.compile(r"\X")
+# What belongs to the character before it: marks, format characters and controls.
+_TAIL = regex.compile(r"(?V1)[\p{GCB=Extend}\p{GCB=SpacingMark}\p{M}\p{Cf}\p{Cc}--\p{GCB=Prepend}]+")
+# After a letter, such as a joiner or a soft hyphen. The zero-width space separates.
+_TIED = regex.compile(r"(?V1)(?<=[\p{L}\p{N}\p{M}])[\p{Cf}--[\u200B\p{GCB=Prepend}]]+\Z")
+# Letters between which lines may break without a space (UAX 14): Chinese, Japanese, Yi, Thai, Lao, Khmer, Burmese, …
+_SPACELESS = regex.compile(
+    r"(?V1)[[\p{LB=ID}\p{LB=CJ}\p{LB=NS}\p{LB=SA}\p{LB=AK}\p{LB=AP}\p{LB=AS}]&&[\p{L}\p{Nl}\p{M}]]"
+)
+_LIKE = {**dict.fromkeys(map(chr, range(0x20)), "x"), "’": "'", "\u02bc": "'", "＇": "'"}
+_LIKE_CATEGORY = {"Lu": "X", "Lt": "X", "Ll": "x", "Lo": "x", "Lm": "x", "Nl": "x", "Nd": "0", "No": "0"}
+_KNOWN = "\u0590"  # tokenizers know the letters below, such as Latin, Greek and Cyrillic
+
+
+def clusters(text: str) -> list[str]:
+    """Return the grapheme clusters of a text without white space. Their concatenation is the text.
+
+    Beyond UAX 29, format characters and controls belong to the cluster before them, and a joiner or a soft hyphen
+    between two letters ties their clusters together.
+    """
+    found: list[str] = []
+    for cluster in _CLUSTER.findall(text):
+        if found and (_TAIL.match(cluster) or _TAIL.fullmatch(found[-1]) or _ties(found[-1], cluster)):
+            found[-1] += cluster
+        else:
+            found.append(cluster)
+    return found
+
+
+def _ties(cluster: str, following: str) -> bool:
+    """Return whether a format character ties a cluster to the next one: both are letters or digits."""
+    return unicodedata.category(following[0])[0] in "LN" and bool(_TIED.search(cluster))
+
+
+@lru_cache(2**16)
+def is_spaceless(character: str) -> bool:
+    """Return whether a character is a letter, or a mark on one, of a script that puts no spaces between words."""
+    return bool(_SPACELESS.match(character))
+
+
+def _base(cluster: str) -> str:
+    """Return the character of a cluster that its marks are on."""
+    return next((each for each in cluster if unicodedata.category(each)[0] not in "CM"), cluster[0])
+
+
+@lru_cache(2**16)
+def shadow(cluster: str) -> str:
+    """Return one character that looks to a tokenizer like the whole cluster: its base, or any letter or digit for one
+    of a script that the tokenizer may not know. A cluster of a script without spaces looks like a symbol."""
+    character = _base(cluster)
+    if is_spaceless(character):
+        return "※"
+    like = _LIKE_CATEGORY.get(unicodedata.category(character), character) if character >= _KNOWN else character
+    return _LIKE.get(character, like)
