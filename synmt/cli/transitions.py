@@ -7,7 +7,7 @@ import click
 from synmt.cli.options import Segment, bpe, input_files, on_error
 from synmt.cli.sections import Language, SectionCommand, in_section
 from synmt.streams import BadLines, OnError, convert_files, counted, note
-from synmt.text.tokenization import MosesTokenizer
+from synmt.text.tokenization import open_tokenizer
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.formats import WRITERS, blank, reader, sentences
 from synmt.trees.transitions import read_string, write_string
@@ -16,7 +16,7 @@ EPILOG = """
 \b
 Examples:
   synmt parse --parser udpipe train.en | synmt transitions --bpe codes.bpe
-  synmt transitions --invert --moses en --format conllu < train.arcs.en
+  synmt transitions --invert --words en --format conllu < train.arcs.en
 """
 
 
@@ -43,6 +43,12 @@ Examples:
     help="Write only the words, parse records, or CoNLL-U.",
 )
 @in_section("Strings")(
+    "--words",
+    type=Language(),
+    unless="--moses",
+    help="Move the trees to the marked words that models of this language learn; with --invert, join them.",
+)
+@in_section("Strings")(
     "--moses", type=Language(), help="Move the trees to Moses tokens of this language; with --invert, detokenize."
 )
 @bpe
@@ -52,6 +58,7 @@ Examples:
 def command(
     files: tuple[str, ...],
     kind: str,
+    words: str | None,
     moses: str | None,
     segment: Segment | None,
     split_arcs: bool,
@@ -70,7 +77,7 @@ def command(
     --repair skips arcs that lack two words, and attaches the remaining words to the first of them as dep.
     """
     style, bad = ArcStyle(split_arcs, root_arc), BadLines(on_error)
-    tokenizer = MosesTokenizer(moses) if moses else None
+    tokenizer = open_tokenizer("words", words) if words else open_tokenizer("moses", moses) if moses else None
     if invert:
         repairs: list[str] | None = [] if repair else None
 

@@ -168,7 +168,7 @@ def source_records(
     else:
         for line in _without(good, bad, _record_in_text):
             record = ParseRecord(text=line.text, tokens=words.of_text(line.text))
-            words.looks.see_words(record.tokens)
+            words.looks.separation.see(record.tokens)
             yield line, record
 
 
@@ -276,5 +276,5 @@ def _parsed(
             bad.leave_empty("line too long to parse")
             record = ParseRecord()
         words.count_missing(record, needs)
-        words.looks.see_words(record.tokens)
+        words.looks.separation.see(record.tokens)
         yield under_way.popleft(), record

@@ -3,20 +3,17 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from synmt.ideas.source import lacking
 from synmt.model.config import ModelConfig
-from synmt.streams import BadInput, BadLines, Message, Notes
-from synmt.text.graphemes import is_spaceless
-from synmt.text.tokenization import TokenizerName, Words, WordsName, is_punctuation
+from synmt.streams import BadInput, BadLines, Message, Notes, counted
+from synmt.text.tokenization import SAMPLE, Separation, TokenizerName, Words, WordsName
 from synmt.trees.record import ParseRecord
 
-SAMPLE = 1000  # sentences of a side to examine
 USUAL: tuple[WordsName, ...] = "words", "moses", "none", "spacy", "udpipe"  # what may have made records
-LIST = 10  # sentences; fewer of one word each are no surprise
 FEW = 0.1  # a tokenized text has fewer raw-looking lines than this per tokenized-looking line
 _TOKENIZED = re.compile(r"\s[,.](\s|$)|&(apos|quot|amp|lt|gt|#91|#93|#124);|\s@-@\s|\sn't(\s|$)")
 _RAW = re.compile(r"\w,\s|\w[.?!][\"'»”)]*$")
@@ -25,8 +22,7 @@ _RAW = re.compile(r"\w,\s|\w[.?!][\"'»”)]*$")
 @dataclass(slots=True)
 class Looks:
     """Counts over the first SAMPLE lines: of text (lines with tabs, lines that look tokenized, lines that look raw) and
-    of records (`others`: records whose words differ from the words of their text); and of sentences (those of one word,
-    and those in a script without spaces)."""
+    of records (`others`: records whose words differ from the words of their text)."""
 
     lines: int = 0
     tabs: int = 0
@@ -34,15 +30,7 @@ class Looks:
     raw: int = 0
     records: int = 0
     others: int = 0
-    sentences: int = 0
-    single: int = 0
-    spaceless: int = 0
-
-    def see_words(self, words: Sequence[str]) -> None:
-        if self.sentences < SAMPLE and words:
-            self.sentences += 1
-            self.single += sum(not is_punctuation(word) for word in words) == 1
-            self.spaceless += any(map(is_spaceless, "".join(words)))
+    separation: Separation = field(default_factory=Separation)
 
     def see_text(self, text: str) -> None:
         if self.lines < SAMPLE:
@@ -75,17 +63,16 @@ class Looks:
             )  # fmt: skip
         if 2 * self.tabs > self.lines:
             yield f"{text} has tabs in {self.tabs} of its first {self.lines} lines; give one column"
-        first = f"of its first {self.sentences} sentences"
-        if 2 * self.single > self.sentences and (self.spaceless or self.sentences >= LIST):
-            cure = (
-                "; --tokenizer words splits Chinese, Japanese and Thai" if self.spaceless and made_by != "words" else ""
-            )
-            yield Message("{} has only one word in {} {}{}", text, self.single, first, Message(cure))
-        elif made_by == "words" and self.spaceless > FEW * self.sentences:
+        separation = self.separation
+        if doubt := separation.doubt():
+            splits = separation.spaceless and made_by != "words"
+            cure = "; --tokenizer words splits Chinese, Japanese and Thai" if splits else ""
+            yield Message("{} {}{}", text, doubt, Message(cure))
+        elif made_by == "words" and separation.spaceless > FEW * separation.sentences:
             yield Message(
-                "{} is in a script without spaces in {} {}, so each character is a word;"
+                "{} is in a script without spaces in {} of its first {}, so each character is a word;"
                 " --tokenizer mecab (Japanese) or jieba (Chinese) finds longer ones",
-                text, self.spaceless, first,
+                text, separation.spaceless, counted(separation.sentences, "sentence"),
             )  # fmt: skip
         if self.others:
             yield (
@@ -130,7 +117,7 @@ class SideWords:
 
         spaCy takes seconds to open, so it does not check a record that looks like one with its words.
         """
-        self.looks.see_words(record.tokens)
+        self.looks.separation.see(record.tokens)
         doubtful = self.words.tokenizer != "spacy" or bool(record.heads)
         if self.known and self.words.share == 1 and doubtful and record.text and self.looks.records < SAMPLE:
             self.looks.records += 1

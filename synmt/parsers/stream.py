@@ -22,6 +22,7 @@ from synmt.streams import (
     with_progress,
 )
 from synmt.streams.pool import Pool, one_thread
+from synmt.text.tokenization import Separation
 from synmt.trees.formats import WRITERS, blank, read_conllu, tree_form, write_conllu
 from synmt.trees.record import ParseRecord
 
@@ -166,15 +167,19 @@ def write_records(
     jobs: number of processes; form: one of WRITERS; count: returns the number of sentences to come, if known.
     """
     one_thread()
+    separation = Separation()
     with LineWriter() as output, ExitStack() as stack:
         try:
             parser = open_parser(config) if jobs == 1 else stack.enter_context(ParserPool(config, jobs))
             for record in with_progress(parse(parser), "sentences", count):
+                separation.see(record.tokens)
                 if (written := _written(record, form) or blank(form)) is not None:
                     output.write(written)
                 output.flush()  # the next stage should not wait for a full buffer
         except ModelError as error:
             raise BadInput(str(error)) from None
+    if doubt := separation.doubt():
+        note(f"the text {doubt}")
     if parser.unparsed:
         note(f"{counted(parser.unparsed, 'sentence')} too long to parse, written without a tree")
 

@@ -25,7 +25,7 @@ class ProjectionConfig(Checked):
     overwrite_upos: bool = setting(False, "replace parts of speech that targets already have", unless="--markup")
     target_language: str | None = setting(None, "language of target text, if not en", metavar="CODE", unless="--strip")
     tokenizer: TokenizerName | None = setting(
-        None, "tokenizer of text, if not moses; none: split at spaces", unless="--strip"
+        None, "tokenizer of text, by default words; none: words between spaces", unless="--strip"
     )
 
     @property

@@ -15,7 +15,8 @@ _SPACELESS = regex.compile(
     r"(?V1)[[\p{LB=ID}\p{LB=CJ}\p{LB=NS}\p{LB=SA}\p{LB=AK}\p{LB=AP}\p{LB=AS}]&&[\p{L}\p{Nl}\p{M}]]"
 )
 _LIKE = {**dict.fromkeys(map(chr, range(0x20)), "x"), "’": "'", "\u02bc": "'", "＇": "'"}
-_LIKE_CATEGORY = {"Lu": "X", "Lt": "X", "Ll": "x", "Lo": "x", "Lm": "x", "Nl": "x", "Nd": "0", "No": "0"}
+_LIKE_CATEGORY = {"Lu": "X", "Lt": "X", "L": "x", "N": "0", "P": "§", "S": "§"}
+SPACELESS = "※"  # is a word by itself to every tokenizer
 _KNOWN = "\u0590"  # tokenizers know the letters below, such as Latin, Greek and Cyrillic
 
 
@@ -56,6 +57,8 @@ def shadow(cluster: str) -> str:
     of a script that the tokenizer may not know. A cluster of a script without spaces looks like a symbol."""
     character = _base(cluster)
     if is_spaceless(character):
-        return "※"
-    like = _LIKE_CATEGORY.get(unicodedata.category(character), character) if character >= _KNOWN else character
-    return _LIKE.get(character, like)
+        return SPACELESS
+    if character in _LIKE or character < _KNOWN:
+        return _LIKE.get(character, character)
+    category = unicodedata.category(character)
+    return _LIKE_CATEGORY.get(category) or _LIKE_CATEGORY.get(category[0], "x")

@@ -2,19 +2,21 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, chain
+from itertools import accumulate
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Protocol, Self, get_args
 
 from synmt.options import Checked, setting
-from synmt.streams import BadInput, Notes
+from synmt.streams import BadInput, Notes, counted
 from synmt.streams.inputs import without_compression
-from synmt.text.graphemes import clusters, shadow
+from synmt.text.graphemes import SPACELESS, clusters, is_spaceless, shadow
 from synmt.text.marks import spelled, unmarked
 
+SAMPLE = 1000  # sentences of a text to examine
+LIST = 10  # sentences; fewer of one word each are no surprise
 REMEMBERED = 200_000  # chunks; bounds the memory of a long stream
 _WORD = "xQx"  # not an abbreviation in any language
 _DIGITS = frozenset("0123456789")
@@ -23,7 +25,7 @@ _RARE = re.compile(r"MULTI|[\x00-\x1f]")  # Moses' placeholder for dots, and cha
 _PLAIN = re.compile("[\\x20-\\x7e\\xa0-\\xac\\xae-\\u02bb\\u02bd-\\u02ff\\u0370-\\u0482\\u048a-\\u058f‐-‘‚-‧₠-₿]*")
 _FALLBACK = re.compile(r"[^\W_]+|.", re.DOTALL)
 TokenizerName = Literal["words", "moses", "none", "mecab", "jieba"]
-SEGMENTERS = {"mecab": "fugashi unidic-lite", "jieba": "jieba"}  # with their packages
+SEGMENTERS = {"mecab": "fugashi unidic-lite", "jieba": "jieba"}  # and the packages that they need
 UNMARKED = "moses", "none"  # tokenizers whose words models learn without marks for spacing
 WordsName = Literal["words", "moses", "none", "mecab", "jieba", "spacy", "udpipe"]  # the last two belong to parsers
 ISO_639_1 = """
@@ -112,37 +114,55 @@ class MosesTokenizer:
 class WordTokenizer:
     """Splits raw text into words that spell it: their concatenation is the text without its white space.
 
-    No word ends inside a grapheme cluster.
+    No word ends inside a grapheme cluster. The rules see one character for each cluster; the clusters of scripts
+    without spaces are words, or are grouped by `segment`.
     """
 
     marks: ClassVar[bool] = True
 
-    def __init__(self, split: Callable[[str], list[str]], show: Callable[[str], str] = shadow) -> None:
+    def __init__(self, split: Callable[[str], list[str]], segment: Callable[[str], list[str]] = list) -> None:
         """split: returns the words of a text. If they do not spell it, runs of letters and digits are words instead.
 
-        show: returns what `split` sees of a cluster. By default, this is one character that looks like it; each cluster
-        of a script without spaces then becomes a word.
+        segment: returns the words of a text without spaces; a word does not end where they end inside a cluster.
         """
-        self._split, self._show = split, show
+        self._split, self._segment = split, lru_cache(REMEMBERED)(segment)
         self._clusters = lru_cache(REMEMBERED)(clusters)
 
     def tokenize(self, text: str) -> list[str]:
-        if self._show is shadow and "MULTI" not in text and _PLAIN.fullmatch(text):
+        if "MULTI" not in text and _PLAIN.fullmatch(text):
             return self._split(text)
         chunks = [self._clusters(chunk) for chunk in text.split()]
-        shown = ["".join(map(self._show, chunk)).replace("MULTI", "multi") for chunk in chunks]
+        shown = ["".join(map(shadow, chunk)).replace("MULTI", "multi") for chunk in chunks]
         found = self._split(" ".join(shown))
         if "".join(found) != "".join(shown):
             found = [word for chunk in shown for word in _FALLBACK.findall(chunk)]
-        ends = {*accumulate(map(len, found)), *accumulate(map(len, shown))}
-        words, begun, place = list[str](), "", 0
-        for cluster in chain.from_iterable(chunks):
+        words = iter(found)
+        return [word for chunk, seen in zip(chunks, shown, strict=True) for word in self._words(chunk, seen, words)]
+
+    def _words(self, chunk: list[str], seen: str, found: Iterator[str]) -> Iterator[str]:
+        """Yield the words of a chunk between spaces. seen: its shadow, [n]; found: consumes the shadow's words."""
+        place = 0
+        while place < len(chunk):
+            end = place + len(next(found))
+            if seen[place] != SPACELESS:
+                yield "".join(chunk[place:end])
+            elif place == 0 or seen[place - 1] != SPACELESS:
+                run = len(seen) - place - len(seen[place:].lstrip(SPACELESS))
+                yield from self._segments(chunk[place : place + run])
+            place = end
+
+    def _segments(self, run: list[str]) -> Iterator[str]:
+        """Yield the words of clusters without spaces."""
+        ends = {*accumulate(map(len, self._segment("".join(run))))}
+        begun, place = "", 0
+        for cluster in run:
             begun += cluster
-            place += len(self._show(cluster))
+            place += len(cluster)
             if place in ends:
-                words.append(begun)
+                yield begun
                 begun = ""
-        return words
+        if begun:
+            yield begun
 
     def detokenize(self, tokens: list[str]) -> str:
         """Join words with the marks of `synmt.text.marks`."""
@@ -157,7 +177,7 @@ class TextConfig(Checked):
     source_language: str | None = setting(None, "language of the source (its file suffix, or en)", metavar="CODE")
     target_language: str | None = setting(None, "language of the target (its file suffix, or en)", metavar="CODE")
     tokenizer: TokenizerName | None = setting(
-        None, "words (default) can be joined again exactly; moses; none: split at spaces; mecab, jieba", unless="--init"
+        None, "tokenizer of text, by default words; none: words between spaces", unless="--init"
     )
 
     @property
@@ -236,10 +256,10 @@ def open_tokenizer(name: TokenizerName, language: str) -> Tokenizer:
     """Open a tokenizer. Raises BadInput for one whose package is not installed."""
     if name == "none":
         return SpaceTokenizer()
-    if name in SEGMENTERS:
-        return WordTokenizer(_segmenter(name), str)
     moses = MosesTokenizer(language)
-    return moses if name == "moses" else WordTokenizer(moses.tokenize)
+    if name == "moses":
+        return moses
+    return WordTokenizer(moses.tokenize, _segmenter(name) if name in SEGMENTERS else list)
 
 
 def _segmenter(name: str) -> Callable[[str], list[str]]:
@@ -253,7 +273,7 @@ def _segmenter(name: str) -> Callable[[str], list[str]]:
         import jieba
 
         jieba.setLogLevel("ERROR")
-        return lambda text: "".join(f"{word} " for word in jieba.cut(text)).split()
+        return lambda text: list(jieba.cut(text))
     except (ImportError, RuntimeError) as error:
         cause = str(error).strip().partition("\n")[0] or "no dictionary"
         raise BadInput(f"cannot be opened ({cause}): pip install {SEGMENTERS[name]}", f"tokenizer {name}") from None
@@ -262,6 +282,29 @@ def _segmenter(name: str) -> Callable[[str], list[str]]:
 def is_punctuation(word: str) -> bool:
     """Return whether a word consists of punctuation, by Unicode's categories."""
     return all(unicodedata.category(character).startswith("P") for character in word)
+
+
+@dataclass(slots=True)
+class Separation:
+    """How words are separated in a text: how many of its first SAMPLE sentences have only one word, apart from
+    punctuation, and how many are in a script without spaces."""
+
+    sentences: int = 0
+    single: int = 0
+    spaceless: int = 0
+
+    def see(self, words: Sequence[str]) -> None:
+        """Count a sentence."""
+        if self.sentences < SAMPLE and words:
+            self.sentences += 1
+            self.single += sum(not is_punctuation(word) for word in words) == 1
+            self.spaceless += any(map(is_spaceless, "".join(words)))
+
+    def doubt(self) -> str:
+        """Return what is odd about a text, to follow its name, or ""."""
+        if 2 * self.single > self.sentences and (self.spaceless or self.sentences >= LIST):
+            return f"has only one word in {self.single} of its first {counted(self.sentences, 'sentence')}"
+        return ""
 
 
 def spaces_after(tokens: Sequence[str], text: str) -> list[bool] | None:

@@ -170,3 +170,11 @@ def test_wrong_usage() -> None:
         done = synmt("transitions", *options)
         assert done.returncode == 2
         assert "Usage: synmt transitions" in done.stderr
+
+
+def test_words_restore_the_spacing() -> None:
+    line = '{"text": "It’s (so).", "tokens": ["It", "’s", "(", "so", ")", "."], "heads": [4, 4, 4, 0, 4, 4],'
+    line += ' "deprels": ["nsubj", "cop", "punct", "root", "punct", "punct"]}'
+    string = synmt("transitions", "--words", "en", text=line).stdout
+    assert string.startswith("It ￭’s (￭ so LEFT-ARC:punct LEFT-ARC:cop LEFT-ARC:nsubj ￭)")
+    assert synmt("transitions", "--words", "en", "--invert", text=string).stdout == "It’s (so).\n"

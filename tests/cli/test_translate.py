@@ -343,3 +343,15 @@ def test_markup_is_restored_in_the_translation(letter_aligner: Path, tmp_path: P
     assert bad.stdout.splitlines() == found[:1]
     blank = synmt(*arguments, "--on-error", "blank", text=jsonl(["<b>x", lines[0]]))
     assert blank.stdout.splitlines() == ["", found[0]] and "1 bad line left empty" in blank.stderr
+
+
+def test_typographic_apostrophes_come_back(tmp_path: Path) -> None:
+    nouns = ["amitié", "eau", "ombre", "homme", "île"]
+    texts = [f"L’{first} n’est pas « l’{second} » (6 %)." for first in nouns for second in nouns]
+    (tmp_path / "text.fr").write_text(jsonl(texts * 80))  # 2,000 lines
+    files = ["--source", tmp_path / "text.fr", "--target", tmp_path / "text.fr"]
+    options = [*TINY, "--batch-tokens", "600", "--updates", "300", "--select", "loss"]
+    assert synmt("train", *options, *files, "--out", tmp_path / "model").returncode == 0
+    found = synmt("translate", tmp_path / "model", text=jsonl(texts)).stdout.splitlines()
+    assert sum(map(str.__eq__, found, texts)) > 20
+    assert all(each.count("’") == 3 and "’ " not in each and " ’" not in each for each in found)

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synmt.data.records import source_records
 from synmt.data.words import SAMPLE, SideWords, sides_of, words_of
 from synmt.model.config import ModelConfig
 from synmt.parsers import Parser, ParserConfig, open_parser, open_words
+from synmt.streams import Line
 from synmt.text.tokenization import TokenizerName, Words, WordsName, open_tokenizer
 from synmt.trees.record import ParseRecord
 
@@ -193,3 +195,29 @@ def test_an_old_folder_works_as_before() -> None:
     source, _ = sides_of(("en", "de"), "moses")
     assert (source.words, source.known) == (Words("moses"), False)
     assert ModelConfig.__dataclass_fields__["words"].default is None
+
+
+@pytest.mark.parametrize("language", ["zh", "ja", "th", "lo", "km", "my"])
+def test_scripts_without_spaces_are_announced_once(language: str) -> None:
+    text = {"zh": "我爱你。", "ja": "東京です。", "th": "สวัสดี", "lo": "ສະບາຍດີ", "km": "សួស្តី", "my": "မင်္ဂလာပါ"}[language]
+    lines = [Line(text, "in", number) for number in range(1, 4)]
+    side = SideWords("source", language, Words("words"), False)
+    (record, *_) = (record for _, record in source_records(lines, frozenset(), side))
+    assert len(record.tokens) > 1
+    (doubt,) = side.doubts()
+    assert doubt.startswith("source text is in a script without spaces in 3 of its first 3 sentences")
+
+
+@pytest.mark.parametrize("tokenizer", ["none", "moses", "udpipe"])
+@pytest.mark.parametrize(("text", "lines"), [("我爱你北京天安门。", 1), ("unbroken", 20)])
+def test_sentences_of_one_word_are_announced(tokenizer: WordsName, text: str, lines: int) -> None:
+    def doubts_of(*sentences: str) -> str:
+        side = SideWords("target", "zh" if tokenizer == "moses" else "en", Words(tokenizer), False)
+        numbered = [Line(sentence, "in", number) for number, sentence in enumerate(sentences, 1)]
+        assert len(list(source_records(numbered, frozenset(), side))) == len(sentences)
+        return "\n".join(side.doubts())
+
+    expected = f"target text has only one word in {lines} of its first {lines} sentence"
+    assert expected in doubts_of(*[text] * lines)
+    assert "only one word" not in doubts_of(*[text] * lines, *["two words here"] * (lines + 1))
+    assert "only one word" not in doubts_of("yes", "no")

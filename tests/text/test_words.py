@@ -11,10 +11,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synmt.ideas.target import Spelling
+from synmt.streams import BadInput
 from synmt.text.bpe import Bpe, join_subwords, learn_bpe
 from synmt.text.graphemes import clusters
 from synmt.text.marks import marked, unmarked
-from synmt.text.tokenization import LANGUAGES, Tokenizer, open_tokenizer
+from synmt.text.tokenization import LANGUAGES, Tokenizer, TokenizerName, open_tokenizer
 from synmt.trees.record import ParseRecord, detokenized, with_marks
 from tests import tiny
 
@@ -235,3 +236,23 @@ def test_every_decoder_gives_the_text_back(system: str, text: str, language: str
     assert (found.text, found.tokens) == (squeezed(text), record.tokens)
     if side.spelling.trees:
         assert found.heads == record.heads
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "text", "word"),
+    [
+        ("mecab", "fugashi", "東京タワーは333mです。", "タワー"),
+        ("jieba", "jieba", "我爱北京天安门，l’amitié。", "天安门"),
+    ],
+)
+def test_segmenters(name: TokenizerName, package: str, text: str, word: str) -> None:
+    try:
+        tokenizer = open_tokenizer(name, "ja")
+    except BadInput as error:
+        assert f"pip install {package}" in str(error)
+        pytest.skip(f"{package} is not installed")
+    assert word in tokenizer.tokenize(text)
+    for each in (*INSTANCES, text):
+        words = tokenizer.tokenize(each)
+        assert "".join(words) == "".join(each.split())
+        assert tokenizer.detokenize(with_marks(ParseRecord(each, words)).tokens) == squeezed(each)
