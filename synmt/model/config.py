@@ -8,7 +8,7 @@ from synmt.model.source import SourceSide, source_side
 from synmt.model.target import TargetSide, target_side
 from synmt.nn.config import TransformerConfig
 from synmt.options import is_language
-from synmt.text.tokenization import TokenizerName, Words
+from synmt.text.tokenization import UNMARKED, TokenizerName, Words
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.record import ParseRecord, with_marks
 
@@ -39,6 +39,8 @@ class ModelConfig:
         self.source.check_network(self.network)
         self.target.check_network(self.network)
         check_text(self.tokenizer, self.languages)
+        if not isinstance(self.marks, bool) or (self.marks and self.tokenizer in UNMARKED):
+            raise ValueError(f"marks cannot be {self.marks!r:.40} with the tokenizer {self.tokenizer}")
 
     def learned(self, record: ParseRecord) -> ParseRecord:
         """Return a sentence as the model reads or writes it."""
@@ -60,7 +62,7 @@ class ModelConfig:
             fields["tokenizer"],
             TransformerConfig(**fields["network"]),
             Words.read(fields.get("words")),
-            fields.get("marks", False) is True,
+            fields.get("marks", False),
         )
 
     def new_model(self, vocabularies: Sequence[Vocabulary]) -> "TranslationModel":
