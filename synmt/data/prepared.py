@@ -35,7 +35,9 @@ from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 DESCRIPTION, FORMAT = "prepared.json", 4
 POLL = 0.01  # seconds between two attempts to take a lock
 CACHE_LIMIT = 20 * 10**9  # bytes of all columns in the cache
-LIBRARIES = "sacremoses", "subword-nmt", "spacy", "benepar", "ufal.udpipe"  # they find words, subwords and trees
+LIBRARIES = (  # they find words, subwords and trees
+    *("sacremoses", "regex", "fugashi", "unidic-lite", "jieba", "subword-nmt", "spacy", "benepar", "ufal.udpipe"),
+)
 
 
 @dataclass(frozen=True)
