@@ -62,6 +62,7 @@ FILE = __file__
 VALUES = {
     "prepared": "columns",
     "source-language": "nl", "target-language": "nl", "language": "de", "detokenize": "de", "moses": "de",
+    "words": "de",
     "metric": "ter", "by-length": "10,20", "references": FILE, "model": "mask", "bpe": "codes", "init": "init",
     "source-syntax": "label-features", "align target-syntax": "label-features", "train target-syntax": "gcn",
     "label-features-fields": "upos", "mask-relations": "parent+child", "pascal-layers": "1:1",
