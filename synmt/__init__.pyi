@@ -51,10 +51,10 @@ class Aligner:
         end_punctuation: bool = False,
         tree_links: bool = False,
         temperature: float | None = None,
-        max_words: int = 2000,
+        max_words: int = 1000,
         source_language: str | None = None,
         target_language: str | None = None,
-        tokenizer: Literal["moses", "none"] | None = None,
+        tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
     ) -> collections.abc.Iterator[synmt.api.alignment.WordLinks]: ...
 
 class Model:
@@ -84,7 +84,7 @@ class Model:
         search: Literal["tokens", "words"] = "tokens",
         constraints: Literal["none", "legal", "strict"] = "strict",
         task: Literal["translate", "parse"] = "translate",
-        tokenizer: Literal["moses", "none"] | None = None,
+        tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
         batch_tokens: int = 4096,
         max_tokens: int = 2000,
     ) -> collections.abc.Iterator[synmt.search.translation.Translation]: ...
@@ -107,7 +107,7 @@ class Model:
         search: Literal["tokens", "words"] = "tokens",
         constraints: Literal["none", "legal", "strict"] = "strict",
         task: Literal["translate", "parse"] = "translate",
-        tokenizer: Literal["moses", "none"] | None = None,
+        tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
         batch_tokens: int = 4096,
         max_tokens: int = 2000,
     ) -> collections.abc.Iterator[list[synmt.search.translation.Translation]]: ...
@@ -117,7 +117,7 @@ class Model:
         *,
         on_error: Literal["fail", "blank"] = "fail",
         sum_trees: int = 0,
-        tokenizer: Literal["moses", "none"] | None = None,
+        tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
         batch_tokens: int = 4096,
         max_tokens: int = 2000,
     ) -> collections.abc.Iterator[synmt.search.scores.ForcedTarget]: ...
@@ -164,7 +164,7 @@ def align(
     max_words: int | None = None,
     source_language: str | None = None,
     target_language: str | None = None,
-    tokenizer: Literal["moses", "none"] | None = None,
+    tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
     models: str | None = None,
     preset: str | None = None,
     source_syntax: str | None = None,
@@ -290,7 +290,7 @@ def project(
     min_confidence: float = 0.0,
     overwrite_upos: bool = False,
     target_language: str | None = None,
-    tokenizer: Literal["moses", "none"] | None = None,
+    tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
 ) -> collections.abc.Iterator[synmt.trees.record.ParseRecord]: ...
 def query(
     sentences: collections.abc.Iterable[Sentence] | pathlib.Path,
@@ -393,7 +393,7 @@ def train(
     codes: str | pathlib.Path | None = None,
     source_language: str | None = None,
     target_language: str | None = None,
-    tokenizer: Literal["moses", "none"] | None = None,
+    tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
     merges: int | None = None,
     batch_tokens: int | None = None,
     batch_by: Literal["tokens", "target-tokens", "subwords", "sentences"] | None = None,
@@ -491,7 +491,7 @@ def translate(
     search: Literal["tokens", "words"] = "tokens",
     constraints: Literal["none", "legal", "strict"] = "strict",
     task: Literal["translate", "parse"] = "translate",
-    tokenizer: Literal["moses", "none"] | None = None,
+    tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
     batch_tokens: int = 4096,
     max_tokens: int = 2000,
 ) -> collections.abc.Iterator[synmt.search.translation.Translation]: ...
