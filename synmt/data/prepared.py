@@ -33,6 +33,7 @@ from synmt.text.tokenization import Words
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 
 DESCRIPTION, FORMAT = "prepared.json", 4
+NOT_SAVED = "the columns are not saved, since the cache cannot be used"
 POLL = 0.01  # seconds between two attempts to take a lock
 CACHE_LIMIT = 20 * 10**9  # bytes of all columns in the cache
 LIBRARIES = (  # they find words, subwords and trees
@@ -159,9 +160,8 @@ def opened_pairs(
             except (OSError, BadInput) as error:
                 if isinstance(error, BadInput) and not isinstance(error.__context__, OSError):
                     raise  # about the text
-                named = isinstance(error, OSError) and error.filename
-                why = f"the cache cannot be used: {f'{error.filename}: {error.strerror}' if named else error}"
-                notes.add(Message("the columns are not saved, since {}; --prepared names a folder", why))
+                why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
+                notes.add(Message("{}: {}; --prepared names a folder", NOT_SAVED, why))
         if found is None:
             temporary = Path(stack.enter_context(TemporaryDirectory(prefix="synmt-")))
             read()(temporary)

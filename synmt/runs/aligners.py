@@ -296,10 +296,11 @@ def gold_of(test: Pair) -> Iterator[tuple[list[list[str]], Links]]:
     """Yield the words of both sides of each pair of a test, and its gold links. Raises BadInput for bad links."""
     lines = open_links(read_lines([str(_gold(test))]))
     files = list(dict.fromkeys(map(str, (test.source, test.target))))  # one file may hold both sides
-    for words, line in side_by_side([files[0], str(test.links)], [pairs_of_words(files), lines]):
+    streams: list[Iterator[Any]] = [pairs_of_words(files), lines]
+    for (source, target), line in side_by_side([files[0], str(test.links)], streams):
         with line.naming():
-            links = read_links_between(*words, line.text, lines.base)
-        yield words, links
+            links = read_links_between(source, target, line.text, lines.base)
+        yield [source, target], links
 
 
 def sets_of(run: RunFile) -> dict[str, Path]:

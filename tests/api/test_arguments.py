@@ -96,7 +96,8 @@ def test_impossible_arguments_are_refused_by_name(name: str, tmp_path: Path, ali
 
 
 def test_several_files_of_links_are_not_none() -> None:
-    for nothing in ([], ""):
+    nothings: list[Any] = [[], ""]
+    for nothing in nothings:
         with pytest.raises(ValueError, match=r"^links_from cannot be "):
             synmt.align(PAIRS, links_from=nothing)
 
@@ -108,6 +109,7 @@ def test_a_setting_that_names_something_is_not_empty(name: str) -> None:
 
 
 def test_no_sentences_give_no_results(aligner: Path) -> None:
-    for nothing in ([], (), iter([])):
+    nothings: list[Any] = [[], (), iter([])]
+    for nothing in nothings:
         assert list(synmt.Aligner.load(aligner).align(nothing)) == []
         assert list(synmt.parse(nothing, "udpipe")) == list(synmt.project(nothing)) == []

@@ -66,7 +66,7 @@ CALLS: dict[str, Call] = {
         lambda folder, text: ["project", written(folder, f"{RECORD}\tb\tx{text.replace(' ', '')}\n")],
     ),
     "a word": (lambda folder, text: list(synmt.parse([[f"{text} x"]])), None),
-    "a language": (lambda folder, text: synmt.align([("a", "b")], source_language=text), None),  # type: ignore[list-item]
+    "a language": (lambda folder, text: synmt.align([("a", "b")], source_language=text), None),
     "a method": (lambda folder, text: synmt.align([("a", "b")], text), None),
     "a metric": (lambda folder, text: synmt.score(["a"], ["a"], metrics=[text]), None),
     "training text": (

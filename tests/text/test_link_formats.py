@@ -128,7 +128,14 @@ def files(folder: Path, pairs: Pairs = PAIRS) -> None:
 
 
 def aligned(folder: Path) -> None:
-    given = ["--links-from", folder / "links", "--tokenizer", "none", folder / "source", folder / "target"]
+    given: list[str | Path] = [
+        "--links-from",
+        folder / "links",
+        "--tokenizer",
+        "none",
+        folder / "source",
+        folder / "target",
+    ]
     rows = [json.loads(line) for line in output_of("align", "--format", "jsonl", *given).splitlines()]
     has_scores = FORMATS[(folder / "format").read_text()][1]
     found = [{(i, j): score for i, j, score in row["links"]} for row in rows]
@@ -137,21 +144,28 @@ def aligned(folder: Path) -> None:
 
 def scored(folder: Path) -> None:
     (folder / "gold").write_text(pharaoh(PAIRS))
-    sides = ["--source", folder / "source", "--target", folder / "target", "--by-length", "2"]
+    sides: list[str | Path] = ["--source", folder / "source", "--target", folder / "target", "--by-length", "2"]
     for found, gold in (("links", "gold"), ("gold", "links"), ("links", "links")):
-        given = [folder / found, "--references", folder / gold, "--metric", "aer", "--format", "tsv"]
+        given: list[str | Path] = [folder / found, "--references", folder / gold, "--metric", "aer", "--format", "tsv"]
         assert b"\tAER\t0.0000" in output_of("score", *given)
         assert b"\tAER\t" in output_of("score", *given, *sides)
 
 
 def calibrated(folder: Path) -> None:
     (folder / "found").write_text(jsonl(PAIRS))
-    given = [folder / "found", "--references", folder / "links", "--format", "tsv"]
+    given: list[str | Path] = [folder / "found", "--references", folder / "links", "--format", "tsv"]
     assert b"\t6\t61.6667\t100.0000" in output_of("score", "--reliability", *given)
 
 
 def queried(folder: Path) -> None:
-    given = ["--links", folder / "links", "--target", folder / "target.jsonl", "--linked-word", "goes"]
+    given: list[str | Path] = [
+        "--links",
+        folder / "links",
+        "--target",
+        folder / "target.jsonl",
+        "--linked-word",
+        "goes",
+    ]
     assert (
         output_of("challenge", "query", folder / "source.jsonl", *given, "--format", "explained")
         == b"3\tword=2:geht head=1:er\n"
@@ -159,13 +173,13 @@ def queried(folder: Path) -> None:
 
 
 def reordered(folder: Path) -> None:
-    given = [folder / "source", folder / "target", folder / "links"]
+    given: list[str | Path] = [folder / "source", folder / "target", folder / "links"]
     assert output_of("challenge", "reordering", *given, "--min-distance", "0") == b"1\n3\n"
 
 
 def inspected(folder: Path) -> None:
     (folder / "words").write_text(jsonl(PAIRS, with_words=True))
-    given = [folder / "words", folder / "links", "--sentence", "3", "--format", "json"]
+    given: list[str | Path] = [folder / "words", folder / "links", "--sentence", "3", "--format", "jsonl"]
     _, shown = map(json.loads, output_of("inspect", "alignment", *given).splitlines())
     found = {(i, j) for j, row in enumerate(shown["values"]) for i, value in enumerate(row) if value}
     assert found == set(PAIRS[2][1])
@@ -260,7 +274,7 @@ def test_scores_survive_end_punctuation(tmp_path: Path) -> None:
     """Otherwise a filter by score would keep every link."""
     (tmp_path / "pairs").write_text("a b .\tc d .\n")
     (tmp_path / "links").write_text("0-0:0.9000 1-1:0.2000 2-1:0.4000 2-2:0.7000\n")
-    given = ["align", "--links-from", tmp_path / "links", "--end-punctuation", tmp_path / "pairs"]
+    given: list[str | Path] = ["align", "--links-from", tmp_path / "links", "--end-punctuation", tmp_path / "pairs"]
     row = json.loads(output_of(*given, "--format", "jsonl"))
     assert row["links"] == [[0, 0, 0.9], [1, 1, 0.2], [2, 2, 0.7]]
     assert output_of(*given, "--scores").split(b"\t")[0] == b"0-0:0.90 1-1:0.20 2-2:0.70"
@@ -271,7 +285,7 @@ def test_two_directions_have_the_mean_of_their_scores(heuristic: str, tmp_path: 
     (tmp_path / "pairs").write_text("a b\tc d\n")
     (tmp_path / "one").write_text("0-0:0.8 1-1:0.6\n")
     (tmp_path / "other").write_text("0-0:0.4 1-0:0.2\n")
-    given = [each for name in ("one", "other") for each in ("--links-from", tmp_path / name)]
+    given: list[str | Path] = [each for name in ("one", "other") for each in ("--links-from", tmp_path / name)]
     output = output_of("align", *given, "--symmetrize", heuristic, "--format", "jsonl", tmp_path / "pairs")
     means = {(0, 0): 0.6, (1, 1): 0.3, (1, 0): 0.1}
     assert [[i, j, means[i, j]] for i, j, _ in json.loads(output)["links"]] == json.loads(output)["links"]
