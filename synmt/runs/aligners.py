@@ -10,6 +10,7 @@ from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from shutil import rmtree
+from typing import Any
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.choice import scope_of, settings_of_fit, used_by
