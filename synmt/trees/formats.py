@@ -374,7 +374,7 @@ def _rows(record: ParseRecord, is_last: bool) -> Iterator[str]:
         record.feats or unknown,
         [UNKNOWN if head == UNATTACHED else head for head in record.heads] or unknown,
         record.deprels or unknown,
-        [*spaces[:-1], True] if is_last else spaces,
+        [*spaces[:-1], True] if is_last and n else spaces,
         strict=True,
     )
     for number, (form, lemma, upos, xpos, feats, head, deprel, space) in enumerate(rows, 1):
