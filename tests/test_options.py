@@ -16,7 +16,7 @@ from synmt.training.config import TrainingConfig
 def configs() -> Iterator[type]:
     """Yield every dataclass of synmt that has settings."""
     for module in pkgutil.walk_packages(synmt.__path__, "synmt."):
-        if module.name.endswith("__main__"):
+        if module.name.endswith(("__main__", "_chains")):  # compiled code is a library, but no module
             continue
         for each in vars(importlib.import_module(module.name)).values():
             if isinstance(each, type) and is_dataclass(each) and each.__module__ == module.name:
