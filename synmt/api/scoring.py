@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import HasLine, Sentence, as_given, config_of_all, lines_of, takes
+from synmt.api.given import HasLine, Sentence, as_given, config_of_all, lines_of, numbered, takes
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig, SignificanceConfig, scope_of, unknown
 from synmt.metrics.metric import Score
@@ -13,7 +14,7 @@ from synmt.metrics.reading import Files, Input, open_input
 from synmt.metrics.scoring import score_systems
 from synmt.metrics.significance import Comparison, compare
 from synmt.options import check_used, options_in, settings_of
-from synmt.streams import BadInput, WrongUsage
+from synmt.streams import BadInput, Line, WrongUsage
 from synmt.trees.record import ParseRecord
 
 Metrics = str | Sequence[str]
@@ -79,8 +80,6 @@ def _opened(
             raise ValueError(
                 f"metrics: {unknown(name, 'test a table of its scores with the command synmt significance')}"
             )
-    if not names:
-        raise ValueError("metrics is empty")
     if not references:
         raise TypeError("no references")
     numbers = ["references"] if len(references) == 1 else [f"references {n}" for n in range(1, len(references) + 1)]
@@ -89,7 +88,10 @@ def _opened(
     given = {**systems, **dict(zip(numbers, references, strict=True))}
     config = config_of_all(MetricConfig, settings)
     if METRICS[names[0]](config).compares == "translations":
-        given = {name: each if isinstance(each, Path | str) else map(_text, each) for name, each in given.items()}
+        given = {
+            name: each if isinstance(each, Path | str) else starmap(_text, numbered(each, name))
+            for name, each in given.items()
+        }
     lines = {name: lines_of(sentences, name) for name, sentences in given.items()}
     check_used(as_given(settings), list(options_in(MetricConfig).values()), scope_of(list(names)))
     try:
@@ -100,12 +102,14 @@ def _opened(
         raise BadInput(str(error)) from None
 
 
-def _text(sentence: Sentence) -> Sentence:
-    """Return a translation, with words as text. Raises TypeError for a record, whose text may differ from its words."""
+def _text(line: Line, sentence: Sentence) -> Sentence:
+    """Return a translation, with words as text. Raises TypeError, which names the line, for a record, whose text may
+    differ from its words."""
+    kind = f"{line.source}:{line.number}: a translation is a str or a list of words, not"
     if isinstance(sentence, ParseRecord):
-        raise TypeError("a translation is a str or a list of words, not a ParseRecord; pass its text")
+        raise TypeError(f"{kind} a ParseRecord; pass its text")
     if isinstance(sentence, str | HasLine):
         return sentence
     if not isinstance(sentence, Sequence):
-        raise TypeError(f"a translation is a str or a list of words, not {type(sentence).__name__}")
+        raise TypeError(f"{kind} {type(sentence).__name__}")
     return " ".join(sentence)

@@ -110,14 +110,15 @@ def align(
     certain: bool = False,
     **rest: Any,
 ) -> None:
-    """Write the links of each pair as JSON lines with their scores. certain: set every score to 1."""
+    """Write the links of each pair as JSON lines with their scores, without its words: other aligners of the run may
+    truncate words or have them with capitals. certain: set every score to 1."""
     from synmt.alignment import ALIGNERS, DEFAULT
     from synmt.alignment.aligner import is_begun
     from synmt.api.alignment import WordLinks, align
 
     def written(pair: WordLinks) -> str:
         links = [[i, j, 1.0 if certain else round(score, 6)] for (i, j), score in pair.links.items()]
-        return orjson.dumps({"source": pair.source, "target": pair.target, "links": links}).decode()
+        return orjson.dumps({"links": links}).decode()
 
     if links_from:
         write_lines(map(written, align(Path(pairs), links_from=links_from, **rest)))
@@ -219,8 +220,7 @@ def cut(file: str, lines: int, last: int | None = None, on_error: OnError = "fai
     if len(texts) < least:
         raise BadInput(f"has {counted(len(texts), 'line')}, fewer than a size of the run, {least}", file)
     for text in texts[begin : begin + lines]:
-        fields = orjson.loads(text) if last and text.startswith('{"source":') else None
-        print(write_links((i, j) for i, j, _ in fields["links"]) if fields else text)
+        print(write_links((i, j) for i, j, _ in orjson.loads(text)["links"]) if last else text)
 
 
 def query(file: str, count: str = "", **rest: Any) -> None:

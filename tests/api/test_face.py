@@ -89,17 +89,17 @@ def test_a_wrong_setting_of_a_function_is_named_at_once() -> None:
     assert found > 10
 
 
-def some_value(setting: Setting) -> Any:
-    """Return a possible value of a setting, another one than its default."""
+def some_value(setting: Setting, default: object) -> Any:
+    """Return a possible value of a setting, another one than its default where it is used."""
     if setting.choices:
-        value = next(each for each in setting.choices if each != setting.default)
+        values = setting.choices
     elif setting.kind is int:
-        value = next(each for each in (int(setting.least), int(setting.least) + 1) if each != setting.default)
+        values = (int(setting.least), int(setting.least) + 1)
     elif setting.kind is float:
-        value = next(each for each in (0.5, 0.25) if each != setting.default)
+        values = (0.5, 0.25)
     else:
-        value = True if setting.kind is bool else "x"
-    return (value,) if setting.several else value
+        values = (True, False) if setting.kind is bool else ("x", "y")
+    return next(each for each in ((value,) if setting.several else value for value in values) if each != default)
 
 
 @pytest.mark.parametrize("name", ["align", "parse", "score", "significance", "train"])
@@ -123,7 +123,7 @@ def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
     defaults = {**{each.option.name: each.option.default for each in known.values()}, **scope.defaults, **given}
     refused = 0
     for each in known.values():
-        keyword, value = each.option.name.replace("-", "_"), some_value(each.setting)
+        keyword, value = each.option.name.replace("-", "_"), some_value(each.setting, defaults[each.option.name])
         cause = refusal(each.option, scope, {**defaults, each.option.name: value})
         if keyword not in keywords:
             with pytest.raises(TypeError, match=f"unknown setting '{keyword}'"):

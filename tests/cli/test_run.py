@@ -112,10 +112,7 @@ def test_all_systems_learn_from_the_same_batches(run: Path, warm: None, capfd: p
         (run.parent / "target.jsonl").write_text("".join(f"{write_record(each)}\n" for each in targets))
         run.write_text(text)
         lines = output_of("run", run, "--out", run.parent / out).decode().splitlines()
-        rows = [
-            json.loads(line)
-            for line in output_of("run", run, "--out", run.parent / out, "--format", "json").splitlines()
-        ]
+        rows = json.loads(output_of("run", run, "--out", run.parent / out, "--format", "json"))
         line = "parent: encoder linearized, decoder sequence"
         assert f"synmt run: {line}" in capfd.readouterr().err.splitlines() and line in lines
         return {row["updates"] for row in rows}, {row["examples"] for row in rows}, lines
@@ -475,7 +472,7 @@ def test_everything_is_refused_before_all_work(run: Path, old: str, new: str, ca
 
 @pytest.mark.parametrize("option", ["--jobs", "--task", "--against", "--format", "--report"])
 def test_a_list_of_tasks_has_no_other_options(option: str, run: Path) -> None:
-    value = {"--format": "tsv", "--against": "mask"}.get(option, "1")
+    value = {"--format": "tsv", "--against": "mask", "--jobs": "2"}.get(option, "1")
     assert is_wrong_usage(synmt("run", run, "--list", option, value), f"{option} has no effect with --list")
 
 

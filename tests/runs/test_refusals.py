@@ -1,6 +1,7 @@
 """Run files that are refused before any work: impossible values for every key, and files that are hardly TOML."""
 
 import re
+import tomllib
 from collections.abc import Iterator
 from cProfile import Profile
 from pathlib import Path
@@ -63,6 +64,12 @@ def keys(kind: str) -> Iterator[tuple[str, str]]:
     yield from (("own", name) for name in OF_ALIGNERS if kind == "aligners" and name not in known_of("align"))
 
 
+def is_default(kind: str, table: str, key: str, value: str) -> bool:
+    """Return whether a value, in TOML, is the default of a key, which may be given."""
+    known = known_of(ROWS[kind] if table == "own" else table) if table in (*COMMANDS[kind], "own") else {}
+    return key in known and tomllib.loads(f"value = {value}")["value"] == known[key].option.default
+
+
 def refused(file: Path, out: Path, runs: bool) -> str:
     """Return why a run file is refused, "" if it is not. runs: whether to start the run, too."""
     try:
@@ -89,6 +96,8 @@ def test_every_key_refuses_impossible_values_before_any_work(
         for value in (IMPOSSIBLE[(number + 5 * more) % len(IMPOSSIBLE)] for more in range(SOME)):
             file.write_text(text_of(kind, table, f"{key} = {value}"))
             cause = refused(file, tmp_path / "out", runs=key == "device")
+            if not cause and is_default(kind, table, key, value):
+                continue
             assert str(tmp_path) in cause and "\n" not in cause, (table, key, value, cause)
             names = key.partition(".")[0].rpartition("-")[2], "unknown idea", "parse"
             assert any(each in cause for each in names), (table, key, value, cause)

@@ -282,7 +282,8 @@ def test_tables_show_updates_and_say_in_what_training_differs(done: Done) -> Non
     assert said < set(forms["text"]) and {f"% {line}" for line in said} < set(forms["latex"])
     assert any(line.endswith(r"& 144 & 1.0 \\") for line in forms["latex"])
     assert any(line.endswith(r"& 230--234 & 1.0 \\") for line in forms["latex"])
-    rows = list(map(json.loads, forms["json"]))
+    rows = json.loads("\n".join(forms["json"]))
+    assert list(map(json.loads, forms["jsonl"])) == rows
     assert [(row["updates"], row["examples"]) for row in rows[::2]] == [(144, 800), (232, 799)]
     assert [(row["encoder"], row["decoder"]) for row in rows[::2]] == [("sequence", "sequence"), ("mask", "sequence")]
     header, first, *_ = (line.split("\t") for line in forms["tsv"])
@@ -312,7 +313,7 @@ def test_a_table_without_anything_learned_says_so(done: Done) -> None:
     for system, seed in TRANSLATIONS:
         done.write(system, seed, ["x"] * len(REFERENCE))
     assert {form: any(line in each for each in done.report(form)) for form in FORMS} == {
-        "text": True, "tsv": False, "json": False, "latex": True,
+        "text": True, "tsv": False, "csv": False, "json": False, "jsonl": False, "latex": True,
     }  # fmt: skip
     done.write("new", 2, REFERENCE)
     assert line not in done.report("text")

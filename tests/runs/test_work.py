@@ -190,7 +190,7 @@ def test_the_python_function_refuses_what_the_command_refuses(tmp_path: Path) ->
     ):
         with pytest.raises(WrongUsage, match=cause):
             run.table(page=str(tmp_path / page))
-    with pytest.raises(WrongUsage, match="form cannot be 'xml'; it is one of text, tsv, json, latex"):
+    with pytest.raises(WrongUsage, match="form cannot be 'xml'; it is one of text, tsv, csv, json, jsonl, latex"):
         run.table("xml")
     for number in (0, -1, 4):
         with pytest.raises(BadInput, match=f"^the run has no task {number}, only 3 tasks"):

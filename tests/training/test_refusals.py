@@ -123,7 +123,7 @@ def test_refusals_take_one_line(tmp_path: Path) -> None:
     assert left_out.startswith("synmt train: left out 2 pairs with an empty side (")
     assert too_long.startswith("synmt train: left out 1 pair over 256 subwords (")
     assert tokenizers == "synmt train: source text is tokenized as en, target text as de"
-    assert begun.startswith("synmt train: 2 pairs, ") and begun.endswith(" source words from moses")
+    assert begun.startswith("synmt train: 2 pairs, ") and begun.endswith(" source words from words")
     assert ended == f"synmt train: saved update 1 of 1 in {tmp_path}/model; synmt translate {tmp_path}/model < SOURCES"
     paste = "\n".join(f"{x}\t{y}" for x, y in [("a b", "x y"), ("a " * 300, "y")])
     fit = f"--fit --method naive-att --out {tmp_path}/aligner --width 8 --heads 2 --device cpu"
