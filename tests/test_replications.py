@@ -147,8 +147,8 @@ def test_every_aligner_run_can_start(file: str, data: Path, tmp_path: Path) -> N
 
 
 def test_an_aligner_run_produces_a_table(data: Path, tmp_path: Path) -> None:
-    """Some of its aligners learn from others, vote, or read trees. A second run repeats no work. The report cites the
-    papers of the aligners and shows the curves of a neural one."""
+    """Some of its aligners learn from others, vote, truncate words, or read trees. A second run repeats no work.
+    The report cites the papers of the aligners and shows the curves of a neural one."""
     settings, _, _ = ENCODERS.with_name("replicate-alignment.toml").read_text().partition("[aligners]\n")
     file = tmp_path / "aligners.toml"
     file.write_text(
@@ -162,7 +162,7 @@ hmm = {{}}
 hmm-trees = {{ method = "hmm", hmm-trees = true }}
 short = {{ method = "hmm", letters = 2 }}
 vote = {{ links-from = ["hmm", "short", "hmm-trees"], tree-links = true }}
-mask-align = {{ guide = "vote" }}
+mask-align = {{ guide = "vote", letters = 3 }}
 """
     )
     page = tmp_path / "report.html"

@@ -29,7 +29,7 @@ from synmt.alignment.pairs import check_links, read_pairs, with_known_links
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair, are_parallel, read_columns
 from synmt.data.words import Sides, note_doubts, say_doubts, sides_of, words_of
-from synmt.model.files import check_new
+from synmt.model.files import check_free
 from synmt.streams import (
     BadInput,
     BadLines,
@@ -155,7 +155,7 @@ def fitted(
         local_device(fit.device)
     if fit.out:
         resume = fit.resume if "resume" in used else None
-        check_new(fit.out, resume, is_begun(fit.out, kind))
+        check_free(fit.out, resume, is_begun(fit.out, kind))
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not getattr(kind, "several", False):
         joined = " or ".join(name for name in ALIGNERS if getattr(ALIGNERS[name], "several", False))
         raise WrongUsage(Message("{} cannot be fitted by several processes: use --method {}", fit.method, joined))

@@ -46,7 +46,16 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def check_new(folder: Path, resume: bool | None = None, begun: bool | None = None) -> None:
-    """Make a writable folder. Raises BadInput if it has a model or, with `resume`, has none.
+    """Make a writable folder. Arguments and errors as for `check_free`."""
+    check_free(folder, resume, begun)
+    with naming(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=folder).close()
+
+
+def check_free(folder: Path, resume: bool | None = None, begun: bool | None = None) -> None:
+    """Raise BadInput if a folder has a model or, with `resume`, has none, or if it cannot be made and written to. This
+    makes nothing, so that input that is refused later leaves nothing behind.
 
     resume: whether to continue the folder's training run, None if that is impossible; begun: whether it has a model, if
     a config alone does not show it.
@@ -61,8 +70,20 @@ def check_new(folder: Path, resume: bool | None = None, begun: bool | None = Non
     except UnicodeEncodeError:
         raise BadInput("the name of a model folder must be UTF-8", str(folder)) from None
     with naming(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        TemporaryFile(dir=folder).close()
+        place = _existing(folder)
+        try:
+            TemporaryFile(dir=place).close()
+        except OSError as error:  # which names the temporary file
+            raise BadInput(error.strerror or str(error), str(folder)) from None
+
+
+def _existing(folder: Path) -> Path:
+    """Return a folder, or the one that it will be made in. Raises OSError and ValueError."""
+    try:
+        folder.lstat()
+    except FileNotFoundError:
+        return _existing(folder.parent)
+    return folder
 
 
 @contextmanager

@@ -220,7 +220,8 @@ def cut(file: str, lines: int, last: int | None = None, on_error: OnError = "fai
     if len(texts) < least:
         raise BadInput(f"has {counted(len(texts), 'line')}, fewer than a size of the run, {least}", file)
     for text in texts[begin : begin + lines]:
-        print(write_links((i, j) for i, j, _ in orjson.loads(text)["links"]) if last else text)
+        fields = orjson.loads(text) if last and text.startswith('{"links":') else None
+        print(write_links((i, j) for i, j, _ in fields["links"]) if fields else text)
 
 
 def query(file: str, count: str = "", **rest: Any) -> None:

@@ -18,7 +18,7 @@ from synmt.data.records import columns_of_pairs
 from synmt.data.words import note_doubts, say_doubts, sides_of_model, words_of
 from synmt.device import bf16_slowdown
 from synmt.model.config import ModelConfig
-from synmt.model.files import check_new
+from synmt.model.files import check_free
 from synmt.model.folder import ModelFolder
 from synmt.model.made import differing
 from synmt.nn.prefixes import PrefixPlan
@@ -197,7 +197,7 @@ def train(
     config = text.recipe.training
     if config.tensorboard:
         check_installed()
-    check_new(path, resume)  # before hours of parsing, not after
+    check_free(path, resume)  # before hours of parsing, not after
     with ExitStack() as stack, joined_processes(device) as processes:
         if processes.size > 1 and text.files.read_once:
             raise WrongUsage("standard input and pipes cannot be shared by several processes; name a file")
@@ -222,7 +222,7 @@ def train(
 
         translation = TranslationData(pairs, dev_bitext, notes)
         if processes.first:
-            check_new(path, resume)  # again, since another process may have made the model meanwhile
+            check_free(path, resume)  # again, since another process may have made the model meanwhile
         fit(path, model, translation, text.recipe, processes, announce=announce, conclude=conclude)
 
 

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
@@ -89,8 +90,9 @@ def test_a_wrong_setting_of_a_function_is_named_at_once() -> None:
     assert found > 10
 
 
-def some_value(setting: Setting, default: object) -> Any:
-    """Return a possible value of a setting, another one than its default where it is used."""
+def some_value(setting: Setting) -> Any:
+    """Return a possible value of a setting, another one than its default."""
+    values: tuple[Any, ...]
     if setting.choices:
         values = setting.choices
     elif setting.kind is int:
@@ -99,7 +101,8 @@ def some_value(setting: Setting, default: object) -> Any:
         values = (0.5, 0.25)
     else:
         values = (True, False) if setting.kind is bool else ("x", "y")
-    return next(each for each in ((value,) if setting.several else value for value in values) if each != default)
+    possible = [(value,) if setting.several else value for value in values]
+    return next(value for value in possible if value != setting.default)
 
 
 @pytest.mark.parametrize("name", ["align", "parse", "score", "significance", "train"])
@@ -123,7 +126,8 @@ def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
     defaults = {**{each.option.name: each.option.default for each in known.values()}, **scope.defaults, **given}
     refused = 0
     for each in known.values():
-        keyword, value = each.option.name.replace("-", "_"), some_value(each.setting, defaults[each.option.name])
+        keyword = each.option.name.replace("-", "_")
+        value = some_value(replace(each.setting, default=defaults[each.option.name]))
         cause = refusal(each.option, scope, {**defaults, each.option.name: value})
         if keyword not in keywords:
             with pytest.raises(TypeError, match=f"unknown setting '{keyword}'"):

@@ -295,7 +295,7 @@ def test_a_late_process_starts_with_the_first(tmp_path: Path, monkeypatch: pytes
         return torch.ones(()), 1, torch.ones(())
 
     # the check comes before the first process has written anything
-    monkeypatch.setattr("synmt.training.run.check_new", lambda path, resume: None)
+    monkeypatch.setattr("synmt.training.run.check_free", lambda path, resume: None)
     monkeypatch.setattr(
         "synmt.training.run.joined_processes", lambda name: nullcontext(Late(1, 2, torch.device("cpu")))
     )
