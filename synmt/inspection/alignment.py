@@ -73,7 +73,7 @@ def read_alignments(lines: Sequence[Line]) -> list[Alignment]:
     """
     first = next((line for line in lines if _has_words(line)), None)
     if first is None:
-        raise lines[0].error("no file has words: at least one must be in JSON")
+        raise lines[0].error('no file has words: at least one must have "source" and "target" in JSON')
     words = _alignment(first, [], [])
     found = [_alignment(line, words.source, words.target) for line in lines]
     for line, alignment in zip(lines, found, strict=True):

@@ -184,7 +184,7 @@ def test_methods_share_translation_models_that_translate(tmp_path: Path) -> None
     fit = ["--fit", "--tokenizer", "none", *TINY]
     align(*fit, "--method", "naive-att", "--out", tmp_path / "naive")
     links = align(*fit[:3], "--method", "shift-att", "--models", tmp_path / "naive", "--out", tmp_path / "shift")
-    with pytest.raises(BadInput, match=r"naive: was trained on other words \(none en\) than given here \(moses en\)"):
+    with pytest.raises(BadInput, match=r"naive: was trained on other words \(none en\) than given here \(words en\)"):
         align("--fit", "--method", "shift-att", "--models", tmp_path / "naive")
     with pytest.raises(WrongUsage, match="--width has no effect with --models"):  # the models exist already
         align("--fit", "--method", "shift-att", "--models", tmp_path / "naive", "--width", "8")

@@ -85,7 +85,7 @@ def test_alignments_and_curves() -> None:
         ("attention pascal in.jsonl --head 3", "no head 3 in layer 1: the model has 2 layers of 2 heads"),
         ("attention pascal in.jsonl --layer 9", "no head 1 in layer 9: the model has 2 layers of 2 heads"),
         ("alignment links", "links:1: no file has words"),
-        ("alignment aligned.jsonl --sentence 2", "aligned.jsonl:2: no words in source or target"),
+        ("alignment aligned.jsonl --sentence 2", "aligned.jsonl:2: no file has words: at least one must have"),
         ("curves links", "links:2: not a row of the log of a training run"),
         ("curves .", "log.tsv: No such file"),
     ],

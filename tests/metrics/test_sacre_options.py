@@ -5,11 +5,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from signal import SIGPIPE, getsignal, signal
 from typing import Any
 
 import pytest
 import sacrebleu
-from sacrebleu.sacrebleu import parse_args
 
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import corpus_score
@@ -67,6 +67,10 @@ class Stop(Exception):
 
 
 def test_no_option_of_sacrebleu_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = getsignal(SIGPIPE)
+    from sacrebleu.sacrebleu import parse_args  # lets SIGPIPE end the process, so that later tests would crash
+
+    signal(SIGPIPE, before)
     parsers: list[argparse.ArgumentParser] = []
 
     def stop(parser: argparse.ArgumentParser) -> None:
