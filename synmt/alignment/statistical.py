@@ -13,7 +13,6 @@ else, so no other heuristic can be applied.
 
 import importlib
 import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -38,7 +37,7 @@ from synmt.alignment.config import OF_LINKS, Heuristic
 from synmt.data.records import SentencePair
 from synmt.model.files import check_inside, naming
 from synmt.streams import BadInput
-from synmt.streams.process import quiet
+from synmt.streams.process import quiet, temporary_folder
 from synmt.text.links import DirectedLinks, read_links
 
 EFLOMAL, PRIORS_FILE = "eflomal", "priors.tsv"
@@ -140,7 +139,7 @@ class Eflomal:
 def _run(texts: Sequence[Texts], priors: Path | None = None) -> tuple[list[str], list[str]]:
     """Return the links of both directions as eflomal writes them, one line per pair. Raises BadInput."""
     eflomal = library(EFLOMAL, EFLOMAL)
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         files = [Path(folder, name) for name in ("forward", "backward")]
         counts = priors.read_text(encoding="utf-8").splitlines() if priors else None
         try:

@@ -7,7 +7,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import (
@@ -46,7 +45,7 @@ from synmt.streams import (
     with_progress,
 )
 from synmt.streams.pool import Run, processes
-from synmt.streams.process import random_numbers_kept
+from synmt.streams.process import random_numbers_kept, temporary_folder
 from synmt.text.links import Link
 from synmt.text.tokenization import TextConfig, note_tokenizers
 from synmt.trees.record import ParseRecord
@@ -175,7 +174,7 @@ def fitted(
         words_of((pair.target for pair in bitext), text.languages[1], tokenizer),
     )
     learned = FitBitext(bitext, FittedText(text.languages, tokenizer, words), kept.links if known else None)
-    with nullcontext("") if fit.out else TemporaryDirectory(prefix="synmt-align-") as temporary:
+    with nullcontext("") if fit.out else temporary_folder("synmt-align-") as temporary:
         folder = fit.out or Path(temporary) / "model"
         with random_numbers_kept():
             aligner = aligner.fit(learned, Fitting(fit.settings, folder, fit.resume, fit.device, notes))

@@ -14,7 +14,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
@@ -28,6 +27,7 @@ from synmt.model.folder import CODES_FILE, MOST_TOKENS, ModelFolder
 from synmt.model.made import check_same, checksum, digest
 from synmt.streams import BadInput, BadLines, Message, Notes, OnError, readable
 from synmt.streams.paths import cache_folder
+from synmt.streams.process import temporary_folder
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import Words
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
@@ -163,7 +163,7 @@ def opened_pairs(
                 why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
                 notes.add(Message("{}: {}; --prepared names a folder", NOT_SAVED, why))
         if found is None:
-            temporary = Path(stack.enter_context(TemporaryDirectory(prefix="synmt-")))
+            temporary = Path(stack.enter_context(temporary_folder("synmt-")))
             read()(temporary)
             found = open_pairs(temporary, known or {})
         yield found

@@ -7,7 +7,19 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from signal import SIG_DFL, SIG_IGN, SIGHUP, SIGINT, SIGTERM, Signals, getsignal, signal
+from signal import (
+    SIG_DFL,
+    SIG_IGN,
+    SIGHUP,
+    SIGINT,
+    SIGTERM,
+    Signals,
+    default_int_handler,
+    getsignal,
+    raise_signal,
+    signal,
+)  # fmt: skip
+from tempfile import TemporaryDirectory
 from types import FrameType
 
 OBJECTS = 100_000  # new objects between two searches; Python's default of 700 is about twenty sentences
@@ -68,18 +80,30 @@ class Ended(KeyboardInterrupt):
 
 
 def unwind_on_signals() -> None:
-    """Let SIGTERM and SIGHUP raise Ended, as SIGINT raises KeyboardInterrupt, so that temporary files are removed.
+    """Let SIGINT, SIGTERM and SIGHUP raise Ended, so that temporary files are removed.
 
-    A second signal ends the process at once. Ignored signals stay ignored (nohup).
+    A second signal ends the process at once. Ignored signals stay ignored (nohup). After a plain KeyboardInterrupt in
+    code that Python compiles from a string, as for named tuples, Python ends with a signal instead of our exit status.
     """
 
     def end(number: int, _: FrameType | None) -> None:
         signal(number, SIG_DFL)
         raise Ended(Signals(number))
 
-    for each in (SIGTERM, SIGHUP):
-        if getsignal(each) is SIG_DFL:
+    for each in (SIGINT, SIGTERM, SIGHUP):
+        if getsignal(each) in (SIG_DFL, default_int_handler):
             signal(each, end)
+
+
+@contextmanager
+def temporary_folder(prefix: str | None = None) -> Iterator[str]:
+    """Yield a folder that is removed afterwards, even if a signal arrives while it is made."""
+    with Interruption() as interruption:
+        made = TemporaryDirectory(prefix=prefix)
+    with made as folder:
+        if interruption.signal:
+            raise_signal(interruption.signal)
+        yield folder
 
 
 @contextmanager
