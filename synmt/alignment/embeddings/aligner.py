@@ -36,7 +36,8 @@ from synmt.options import Checked, setting
 from synmt.text.links import DirectedLinks
 
 if TYPE_CHECKING:
-    from synmt.alignment.embeddings.encoder import Encoder
+    from synmt.alignment.embeddings.rules import Cells, Floats
+    from synmt.alignment.encoders.encoder import Encoder
 
 Rule = Literal["argmax", "itermax", "softmax"]
 
@@ -83,23 +84,33 @@ class Embeddings(Checked):
         return replace(read_aligner(folder, cls), trust_pickle=False)._opened(device)
 
     def _opened(self, device: str) -> Self:
-        from synmt.alignment.embeddings.encoder import Encoder
+        from synmt.alignment.encoders.encoder import open_encoder
         from synmt.device import local_device
 
-        return replace(self, network=Encoder(self.encoder, self.layer, local_device(device), self.trust_pickle))
+        return replace(self, network=open_encoder(self.encoder, (self.layer,), local_device(device), self.trust_pickle))
 
     def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
         """Return the links, which are the same in both directions."""
-        from synmt.alignment.embeddings.encoder import linked
+        from synmt.alignment.encoders.encoder import states_of
 
         assert self.network
-        sources = self.network.states([pair.source.tokens for pair in pairs])
-        targets = self.network.states([pair.target.tokens for pair in pairs])
+        sources = states_of(self.network, [pair.source.tokens for pair in pairs])
+        targets = states_of(self.network, [pair.target.tokens for pair in pairs])
         found = []
         for source, target in zip(sources, targets, strict=True):
             links = frozenset[tuple[int, int]]()
-            if len(source.words) and len(target.words):
-                cells = linked(self, source.values, target.values).nonzero()
+            if source.words and target.words:
+                cells = self._linked(source.values[0], target.values[0]).nonzero()
                 links = frozenset((source.words[j], target.words[i]) for j, i in zip(*map(list, cells), strict=True))
             found.append(DirectedLinks(links, links))
         return found
+
+    def _linked(self, source: "Floats", target: "Floats") -> "Cells":
+        """Return which subwords are linked, [J,I], given their states [J,d] and [I,d]."""
+        from synmt.alignment.embeddings.rules import itermax_links, softmax_links
+        from synmt.alignment.encoders.similarity import unit
+
+        if self.rule == "softmax":
+            return softmax_links(source @ target.T, self.threshold)
+        likeness = unit(source) @ unit(target).T
+        return itermax_links(likeness, self.iterations if self.rule == "itermax" else 1, self.alpha)

