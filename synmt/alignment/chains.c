@@ -348,12 +348,13 @@ INLINE void count_jumps(Chain *c, Tables *t, const int64_t *sources) {
     }
 }
 
-/* Read B pairs by tables. sources [B,J], targets [B,I]: words, negative where padded; types [B,I,J]. steps: of
-agreement, or less than 0 where no word depends on the previous one; counts: what both directions link, by type.
-Returns 0, or 1 where there is no memory. */
+/* Read B pairs by tables. sources [B,J], targets [B,I]: words, negative where padded; types [B,I,J]; evidence [B,I,J]:
+by which `likely` of each cell is multiplied, or nothing. steps: of agreement, or less than 0 where no word depends on
+the previous one; counts: what both directions link, by type. Returns 0, or 1 where there is no memory. */
 FOR_EACH_PROCESSOR
 int read_by_tables(int64_t B, int64_t I, int64_t J, const int64_t *sources, const int64_t *targets,
-                   const int32_t *types, int64_t steps, Tables *forward, Tables *backward, float *counts) {
+                   const int32_t *types, const float *evidence, int64_t steps, Tables *forward, Tables *backward,
+                   float *counts) {
     Chain c, d;
     float *lambda, *mu, *memory = take_memory(&c, &d, &lambda, &mu, I, J);
     if (!memory) return 1;
@@ -365,8 +366,9 @@ int read_by_tables(int64_t B, int64_t I, int64_t J, const int64_t *sources, cons
         for (int i = 0; i < words; i++)
             for (int j = 0; j < positions; j++) {
                 int32_t type = types[i * J + j];
-                c.likely[i * row + j] = forward->likely[type];
-                d.likely[j * column + i] = backward->likely[type];
+                float factor = evidence ? evidence[(b * I + i) * J + j] : 1.0f;
+                c.likely[i * row + j] = forward->likely[type] * factor;
+                d.likely[j * column + i] = backward->likely[type] * factor;
             }
         for (int i = 0; i < words; i++) c.none[i] = forward->none[targets[i]];
         for (int j = 0; j < positions; j++) d.none[j] = backward->none[sources[j]];

@@ -193,13 +193,15 @@ def read(
     counts: Floats | None,
     types: NDArray[np.int32] | None = None,
     vectors: Vectors | None = None,
+    evidence: Floats | None = None,
 ) -> Read:
     """Read a batch in both directions, forward first, with steps of agreement; for tables and steps < 0, no word
     depends on the previous one.
 
-    sides: sources [B,J] and targets [B,I], negative where padded; types [B,I,J]: only for `ByTables`; vectors: only for
-    `ByVectors`. counts: by type [N+1] or by subwords [U,V]; Σ γ_ij γ′_ji is added to them, and each direction adds to
-    its own counts. Without counts, links are returned instead. Raises MemoryError.
+    sides: sources [B,J] and targets [B,I], negative where padded; types [B,I,J]: only for `ByTables`; evidence [B,I,J]:
+    by which the probability of each link is multiplied, only for `ByTables`; vectors: only for `ByVectors`. counts: by
+    type [N+1] or by subwords [U,V]; Σ γ_ij γ′_ji is added to them, and each direction adds to its own counts. Without
+    counts, links are returned instead. Raises MemoryError.
     """
     sources, targets = sides
     made = library()
@@ -210,7 +212,7 @@ def read(
     arguments: list[Any] = [ctypes.c_int64(each) for each in (batch, *sizes)]
     arguments += [ctypes.c_void_p(_address(each, np.int64)) for each in (sources, targets)]
     if types is not None:
-        arguments.append(ctypes.c_void_p(_address(types, np.int32)))
+        arguments += [ctypes.c_void_p(_address(types, np.int32)), ctypes.c_void_p(_address(evidence))]
     arguments.append(ctypes.c_int64(steps))
     if types is None:
         arguments.append(ctypes.byref(vectors.structure()) if vectors else None)

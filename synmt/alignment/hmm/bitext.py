@@ -16,7 +16,8 @@ from math import log
 
 import numpy as np
 
-from synmt.alignment.hmm.lexicon import UNSEEN, Ids, Lexicon, Located, Places, distinct
+from synmt.alignment.hmm.lexicon import UNSEEN, Floats, Ids, Lexicon, Located, Places, distinct
+from synmt.alignment.hmm.similar import Cells, Similar
 
 BATCH_CELLS = 1 << 17  # B × J² or B × I², whichever is greater: moves lead from any word to any other
 CHUNK_CELLS = 3 << 23  # Σ J × I of the pairs that are indexed together; each cell takes about 40 bytes
@@ -162,13 +163,23 @@ def chunks(sides: Sides) -> list[range]:
 class Batch:
     """rows [B]: indices of the pairs; sources [B,J] and targets [B,I]: ids of their words, −1 for padding; types
     [B,I,J]: ids of pairs of words, N for padding; heads: of each side, [B,J] and [B,I], −1 for roots and padding, if
-    there are trees."""
+    there are trees; similar: the words that an encoder finds similar, if there is one."""
 
     rows: list[int]
     sources: Ids
     targets: Ids
     types: Places
     heads: tuple[Ids | None, Ids | None]
+    similar: Cells | None = None
+
+    def evidence(self) -> Floats | None:
+        """Return the factor of each link, [B,I,J]; None without an encoder."""
+        return self.similar.evidence(self.types.shape) if self.similar else None
+
+    def count_similar(self, into: Floats) -> None:
+        """Add the prior counts of similar words to the counts of types [N+1]."""
+        if self.similar:
+            self.similar.count(into, self.types)
 
 
 @dataclass
@@ -182,7 +193,9 @@ class IndexedBitext:
     types: Located
 
     @classmethod
-    def index(cls, sides: Sides, rows: range, lexicon: Lexicon, new: bool = False) -> "IndexedBitext":
+    def index(
+        cls, sides: Sides, rows: range, lexicon: Lexicon, new: bool = False, similar: Similar | None = None
+    ) -> "IndexedBitext":
         """Index some of the pairs. new: replace the types of the lexicon by theirs."""
         batches, found = [], [np.zeros(0, np.int64)]
         for group in _grouped(sides, rows):
@@ -191,8 +204,8 @@ class IndexedBitext:
             keys[(target < 0)[:, :, None] | (source < 0)[:, None, :]] = -1
             own, places = distinct(keys.ravel())
             found.append(own)
-            heads = sides[0].heads_of(group), sides[1].heads_of(group)
-            batches.append(Batch(group, source, target, places.astype(np.int32).reshape(keys.shape), heads))
+            heads, cells = (sides[0].heads_of(group), sides[1].heads_of(group)), similar.of(group) if similar else None
+            batches.append(Batch(group, source, target, places.astype(np.int32).reshape(keys.shape), heads, cells))
         types = np.sort(np.concatenate(found))
         types = types[(types >= 0) & (np.diff(types, prepend=-1) > 0)]
         for batch, own in zip(batches, found[1:], strict=True):

@@ -1,25 +1,27 @@
 """A pair of models that is ready to align, from a bitext or from a folder (see aligner.py)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from safetensors.numpy import load_file, save
+from tqdm import tqdm
 
 from synmt.alignment import compiled
 from synmt.alignment.extraction import SoftLinks
-from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Parts, Sentences, Sides
+from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Parts
+from synmt.alignment.hmm.encoded import cut, sides_of, similar_words, similarity_for
 from synmt.alignment.hmm.lexicon import Floats, Lexicon
 from synmt.alignment.hmm.model import Model, fit
-from synmt.alignment.statistical import plain_words
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair
 from synmt.model.files import LARGEST_TEXT, PARAMETERS_FILE, check_inside, naming, write_aside
 from synmt.streams import note
 
 if TYPE_CHECKING:
+    from synmt.alignment.encoders.similarity import Similarity
     from synmt.alignment.hmm.aligner import Hmm
 
 SIDES = ("source", "target")
@@ -31,30 +33,38 @@ LARGEST_COUNT = 1e12  # so that sums stay finite
 
 @dataclass(frozen=True)
 class FittedHmm:
+    """similarity: how similar words are for an encoder, None if none is used."""
+
     model: Model
     compounds: tuple[Compounds, Compounds]
+    similarity: "Similarity | None"
 
     @classmethod
-    def learn(cls, options: "Hmm", pairs: Bitext) -> Self:
+    def learn(cls, options: "Hmm", pairs: Bitext, device: str) -> Self:
         """Fit both directions to pairs, and return the same model that saving and opening it would give."""
-        sides = _sides(pairs.spread(options.pairs), options.trees)
+        sides = sides_of(pairs.spread(options.pairs), options.trees)
         if len(sides[0]) < len(pairs):
             note(f"hmm learns from some of the pairs ({len(sides[0])} of {len(pairs)})")
         source, target = (Compounds.learn(side.counts(), options.compounds) for side in sides)
-        learned = cls(fit(options, _cut(sides, (source, target))), (source, target))
-        return cls._of(options, (source.parts, target.parts), learned._tensors())
+        compounds = source, target
+        similarity = similarity_for(options, pairs, compounds, device)
+        with tqdm(total=len(sides[0]), unit=" pairs", desc="encoding", disable=None if similarity else True) as bar:
+            similar = similar_words(similarity, pairs.spread(options.pairs), compounds, bar)
+        learned = cls(fit(options, cut(sides, compounds), similar), compounds, similarity)
+        return cls._of(options, (source.parts, target.parts), learned._tensors(), similarity)
 
     def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
         """Return γ of both directions, between the parts of words."""
         if not pairs:
             return []
-        whole = _sides(pairs, self.model.options.trees)
+        whole = sides_of(pairs, self.model.options.trees)
         sized = [
             (side, [len(each.of(word)) for word in side.words])
             for each, side in zip(self.compounds, whole, strict=True)
         ]
-        sides = _cut(whole, self.compounds)
-        bitext = IndexedBitext.index(sides, range(len(pairs)), self.model.lexicon)
+        sides = cut(whole, self.compounds)
+        similar = similar_words(self.similarity, pairs, self.compounds)
+        bitext = IndexedBitext.index(sides, range(len(pairs)), self.model.lexicon, similar=similar)
         found: dict[int, SoftLinks] = {}
         for batch, (of_targets, of_sources) in self.model.links(bitext):
             for line, row in enumerate(batch.rows):
@@ -62,6 +72,14 @@ class FittedHmm:
                 cells = of_targets[line, : len(y), : len(x)].T, of_sources[line, : len(x), : len(y)]
                 found[row] = SoftLinks(*cells, x, y)
         return [found[row] for row in range(len(pairs))]
+
+    @property
+    def encoder(self) -> dict[str, Any] | None:
+        """Return what identifies the encoder, for the config of a folder; None for none."""
+        if self.similarity is None:
+            return None
+        encoder = self.similarity.encoder
+        return {"name": encoder.name, "layers": list(encoder.layers), "checksum": encoder.checksum}
 
     def save(self, folder: Path) -> None:
         """Write all files except the config. Raises BadInput."""
@@ -72,14 +90,20 @@ class FittedHmm:
         write_aside(folder / PARAMETERS_FILE, save(tensors))
 
     @classmethod
-    def open(cls, options: "Hmm", folder: Path) -> Self:
-        """Load the files of a folder. Raises BadInput, naming the file."""
+    def open(cls, options: "Hmm", folder: Path, encoder: Any, device: str) -> Self:
+        """Load the files of a folder. encoder: the description of the encoder that it was fitted with, None for none.
+
+        Raises BadInput, naming the file.
+        """
         compiled.library()  # notes once what other processes would note, too
         source, target = (_read_words(folder, folder / f"{side}.txt") for side in SIDES)
         path = folder / PARAMETERS_FILE
         check_inside(folder, path)
         with naming(path):
-            return cls._of(options, (source, target), load_file(path))
+            tensors = load_file(path)
+        similarity = None if encoder is None else _similarity(folder, tensors, encoder, device)
+        with naming(path):
+            return cls._of(options, (source, target), tensors, similarity)
 
     def _tensors(self) -> dict[str, Any]:
         level = self.model.lexicon.levels[-1]
@@ -92,10 +116,18 @@ class FittedHmm:
             tensors[f"{name}.unlinked"] = direction.unlinked[:-1]
             for kind, jumps in zip(KINDS, direction.jumps, strict=False):
                 tensors[f"{name}.{kind}"] = jumps.weights
+        if self.similarity:
+            tensors |= {f"{side}.mean": mean for side, mean in zip(SIDES, self.similarity.means, strict=True)}
         return tensors
 
     @classmethod
-    def _of(cls, options: "Hmm", known: Sequence[dict[str, Parts]], tensors: Mapping[str, Floats]) -> Self:
+    def _of(
+        cls,
+        options: "Hmm",
+        known: Sequence[dict[str, Parts]],
+        tensors: Mapping[str, Floats],
+        similarity: "Similarity | None",
+    ) -> Self:
         """Build a model from its tensors. Raises ValueError or KeyError if they do not fit the words of both sides or
         do not hold counts."""
         types = tensors["types"]
@@ -126,20 +158,7 @@ class FittedHmm:
             for kind, jumps in zip(KINDS, direction.jumps, strict=False):
                 jumps.weights = _counts(tensors, f"{name}.{kind}", jumps.weights.shape, least=1e-12)
             direction.unlinked[:-1] = _counts(tensors, f"{name}.unlinked", len(side))
-        return cls(model, (source, target))
-
-
-def _cut(sides: Sides, compounds: tuple[Compounds, Compounds]) -> Sides:
-    source, target = (side.cut(each.of) for side, each in zip(sides, compounds, strict=True))
-    return source, target
-
-
-def _sides(pairs: Iterable[SentencePair], trees: bool) -> Sides:
-    sides = Sentences(), Sentences()
-    for pair in pairs:
-        for side, record in zip(sides, (pair.source, pair.target), strict=True):
-            side.add(plain_words(record.tokens), record.heads if trees else ())
-    return sides
+        return cls(model, (source, target), similarity)
 
 
 def _read_words(folder: Path, path: Path) -> dict[str, Parts]:
@@ -151,6 +170,25 @@ def _read_words(folder: Path, path: Path) -> dict[str, Parts]:
         if len(parts) < len(words) or not words:
             raise ValueError("has a duplicate word" if words else "is empty")
         return parts
+
+
+def _similarity(folder: Path, tensors: Mapping[str, Floats], described: Any, device: str) -> "Similarity":
+    """Open the encoder that a folder describes. Raises BadInput, also if the mean states are missing or not of it."""
+    from synmt.alignment.encoders.encoder import open_described
+    from synmt.alignment.encoders.similarity import Similarity
+    from synmt.device import local_device
+
+    encoder = open_described(described, folder, local_device(device))
+    with naming(folder / PARAMETERS_FILE):
+        source, target = (tensors[f"{side}.mean"] for side in SIDES)
+        for mean in (source, target):
+            if (
+                mean.shape != (len(encoder.layers), encoder.width)
+                or mean.dtype != np.float32
+                or not np.isfinite(mean).all()
+            ):
+                raise ValueError("the means are not of this encoder")
+    return Similarity(encoder, (source, target))
 
 
 def _counts(tensors: Mapping[str, Floats], name: str, shape: int | tuple[int, ...], least: float = 0.0) -> Floats:

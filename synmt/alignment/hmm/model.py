@@ -18,6 +18,7 @@ from synmt.alignment.chains import Chains, Found, Tables, agreed, independent
 from synmt.alignment.hmm.bitext import Batch, IndexedBitext, Sides, chunks
 from synmt.alignment.hmm.lexicon import Lexicon, Tally, Words
 from synmt.alignment.hmm.moves import FIRST_WEIGHTS, Floats, JumpCounts, Jumps, Moves, Numbers, Trees, relations
+from synmt.alignment.hmm.similar import Similar
 
 if TYPE_CHECKING:
     from synmt.alignment.hmm.aligner import Hmm
@@ -113,11 +114,10 @@ class Model:
     def links(self, bitext: IndexedBitext) -> Iterator[tuple[Batch, list[Floats]]]:
         """Yield each batch with γ of both directions, [B,I,J] and [B,J,I]."""
         chances = self._chances(bitext)
-        if compiled.library() and not self.options.trees:
+        if self._is_compiled:
             directions = self._compiled(chances, self.counted())
             for batch in bitext.batches:
-                sides = batch.sources, batch.targets
-                yield batch, compiled.read(directions, sides, self.options.agreement, None, batch.types)[1]
+                yield batch, _compiled_read(directions, batch, self.options.agreement, None)[1]
             return
         for batch in bitext.batches:
             yield batch, [each.links for each in self._read(batch, chances, jumps=True)]
@@ -127,18 +127,40 @@ class Model:
         `jumps`, no word depends on the previous one."""
         chances = self._chances(bitext)
         counts = np.zeros(len(bitext.keys) + 1, np.float32)
-        if compiled.library() and not self.options.trees:
+        if self._is_compiled:
             directions = self._compiled(chances, counted)
             steps = self.options.agreement if jumps else -1
             for batch in bitext.batches:
-                compiled.read(directions, (batch.sources, batch.targets), steps, counts, batch.types)
+                _compiled_read(directions, batch, steps, counts)
+                batch.count_similar(counts)
             return counts[:-1]
         for batch in bitext.batches:
             both = self._read(batch, chances, jumps)
             np.add.at(counts, batch.types, both[0].links * both[1].links.transpose(0, 2, 1))
+            batch.count_similar(counts)
             for each, into, ids in zip(both, counted, (batch.targets, batch.sources), strict=True):
                 each.count(into, ids)
         return counts[:-1]
+
+    def likelihood(self, bitext: IndexedBitext) -> float:
+        """Return the mean log-probability of a word of either side given the other side."""
+        chances = self._chances(bitext)
+        total = words = 0.0
+        directions = self._compiled(chances, self.counted()) if self._is_compiled else []
+        for batch in bitext.batches:
+            words += sum(int((side >= 0).sum()) for side in (batch.sources, batch.targets))
+            if directions:
+                total += _compiled_read(directions, batch, 0, None)[0]
+            else:
+                both = self._read(batch, chances, jumps=True)
+                total += sum(float(found.likelihood.sum()) for each in both for found in each.found) / len(
+                    both[0].found
+                )
+        return total / words
+
+    @property
+    def _is_compiled(self) -> bool:
+        return bool(compiled.library()) and not self.options.trees
 
     def counted(self) -> list[Counted]:
         """Return counts that are all 0."""
@@ -179,9 +201,12 @@ class Model:
         """Return the posteriors of both directions in a batch."""
         sides = (batch.sources, batch.targets), (batch.targets, batch.sources)
         types = batch.types, batch.types.transpose(0, 2, 1)
+        likely = [own.lexical[each] for own, each in zip(chances, types, strict=True)]
+        if (evidence := batch.evidence()) is not None:
+            likely = [likely[0] * evidence, likely[1] * evidence.transpose(0, 2, 1)]
         tables = [
-            Tables(np.ascontiguousarray(own.lexical[each]), own.unlinked[y])
-            for own, each, (_, y) in zip(chances, types, sides, strict=True)
+            Tables(np.ascontiguousarray(each), own.unlinked[y])
+            for each, own, (_, y) in zip(likely, chances, sides, strict=True)
         ]
         priors = [_diagonal(x >= 0, y >= 0) for x, y in sides]
         if not jumps:
@@ -213,6 +238,13 @@ class Model:
             yield Trees(moves, words.likely, words.unlinked, start, predicted)
 
 
+def _compiled_read(
+    directions: Sequence[compiled.ByTables], batch: Batch, steps: int, counts: Floats | None
+) -> compiled.Read:
+    sides = batch.sources, batch.targets
+    return compiled.read(directions, sides, steps, counts, batch.types, evidence=batch.evidence())
+
+
 def _diagonal(sources: NDArray[np.bool_], targets: NDArray[np.bool_]) -> Floats:
     """Return p(j | i) ∝ exp(−κ |i/I − j/J|), [B,I,J]. sources [B,J] and targets [B,I]: True for words."""
     i, j = (
@@ -227,17 +259,18 @@ class Parts:
     """Pairs that are indexed part by part. A single part stays in memory. Several parts are saved in temporary files,
     so that memory does not grow with their number; the types of a part are looked up again whenever it is read."""
 
-    def __init__(self, sides: Sides, lexicon: Lexicon) -> None:
-        self.sides, self.lexicon, self.rows = sides, lexicon, chunks(sides)
+    def __init__(self, sides: Sides, lexicon: Lexicon, similar: Similar | None = None) -> None:
+        self.sides, self.lexicon, self.rows, self.similar = sides, lexicon, chunks(sides), similar
         self.files: list[IO[bytes]] = []
-        self.only = IndexedBitext.index(sides, self.rows[0], lexicon, new=True) if len(self.rows) == 1 else None
+        alone = len(self.rows) == 1
+        self.only = IndexedBitext.index(sides, self.rows[0], lexicon, new=True, similar=similar) if alone else None
 
     def __iter__(self) -> Iterator[IndexedBitext]:
         if self.only:
             yield self.only
         for number, rows in enumerate([] if self.only else self.rows):
             if number == len(self.files):
-                part = IndexedBitext.index(self.sides, rows, self.lexicon)
+                part = IndexedBitext.index(self.sides, rows, self.lexicon, similar=self.similar)
                 self.files.append(TemporaryFile())  # noqa: SIM115 (removed with the parts)
                 pickle.dump((part.batches, part.keys), self.files[number], protocol=5)
                 yield part
@@ -258,13 +291,14 @@ class Parts:
         self.lexicon.relearn(tally)
 
 
-def fit(options: "Hmm", sides: Sides) -> Model:
-    """Fit a model to pairs without empty sentences."""
+def fit(options: "Hmm", sides: Sides, similar: Similar | None = None, quiet: bool = False) -> Model:
+    """Fit a model to pairs without empty sentences. similar: the words that an encoder finds similar, if there is one;
+    quiet: show no progress."""
     lexicon = Lexicon.new([side.counts() for side in sides], options.concentration)
-    model, parts = Model.new(options, lexicon), Parts(sides, lexicon)
+    model, parts = Model.new(options, lexicon), Parts(sides, lexicon, similar)
     parts.learn((bitext, _meetings(bitext)) for bitext in parts)
     rounds = DIAGONAL_ROUNDS + options.rounds
-    with tqdm(total=rounds * len(sides[0]), unit=" pairs", desc="hmm", disable=None) as bar:
+    with tqdm(total=rounds * len(sides[0]), unit=" pairs", desc="hmm", disable=quiet or None) as bar:
         for number in range(rounds):
             _learn(model, parts, number >= DIAGONAL_ROUNDS, bar)
     return model
@@ -276,6 +310,7 @@ def _meetings(bitext: IndexedBitext) -> Floats:
     for batch in bitext.batches:
         longer = np.maximum((batch.sources >= 0).sum(axis=1), (batch.targets >= 0).sum(axis=1))
         np.add.at(counts, batch.types, np.float32(1) / longer.astype(np.float32)[:, None, None])
+        batch.count_similar(counts)
     return counts[:-1]
 
 

