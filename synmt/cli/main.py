@@ -18,7 +18,7 @@ from synmt import __version__
 from synmt.cli.scarcity import watch_limit
 from synmt.cli.sections import SectionGroup
 from synmt.streams import IS_FOLDER, BadInput, Note, WrongUsage, complain, discard_output
-from synmt.streams.process import Interrupted, search_rarely, unwind_on_signals
+from synmt.streams.process import Interrupted, search_rarely, unwind_on_signals, unwound
 
 GROUPS = {
     "Commands": {
@@ -164,6 +164,7 @@ def reported(name: str, work: Callable[[], int | None], mark: str = "") -> int:
     except Interrupted as stop:
         code = complain(name, str(stop), 128 + stop.signal)
     except (KeyboardInterrupt, click.Abort) as stop:
+        unwound()
         code = complain(name, "interrupted", 128 + getattr(stop, "signal", SIGINT))
     return code
 

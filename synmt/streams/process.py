@@ -8,8 +8,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from signal import (
+    ITIMER_REAL,
     SIG_DFL,
     SIG_IGN,
+    SIGALRM,
     SIGHUP,
     SIGINT,
     SIGTERM,
@@ -17,11 +19,13 @@ from signal import (
     default_int_handler,
     getsignal,
     raise_signal,
+    setitimer,
     signal,
 )  # fmt: skip
 from tempfile import TemporaryDirectory
 from types import FrameType
 
+RETRY = 0.5  # seconds
 OBJECTS = 100_000  # new objects between two searches; Python's default of 700 is about twenty sentences
 
 
@@ -82,17 +86,32 @@ class Ended(KeyboardInterrupt):
 def unwind_on_signals() -> None:
     """Let SIGINT, SIGTERM and SIGHUP raise Ended, so that temporary files are removed.
 
-    A second signal ends the process at once. Ignored signals stay ignored (nohup). After a plain KeyboardInterrupt in
+    A second signal ends the process at once. Ignored signals stay ignored (nohup). An exception can be lost in a
+    callback or in a library, so Ended is raised again as long as nothing handles it. After a plain KeyboardInterrupt in
     code that Python compiles from a string, as for named tuples, Python ends with a signal instead of our exit status.
     """
 
     def end(number: int, _: FrameType | None) -> None:
         signal(number, SIG_DFL)
-        raise Ended(Signals(number))
+        unwind(Signals(number))
+
+    def unwind(received: Signals) -> None:
+        signal(SIGALRM, lambda *_: unwind(received))
+        setitimer(ITIMER_REAL, RETRY)
+        handled = sys.exc_info()[1]
+        while handled and not isinstance(handled, Ended):
+            handled = handled.__context__
+        if handled is None:
+            raise Ended(received)
 
     for each in (SIGINT, SIGTERM, SIGHUP):
         if getsignal(each) in (SIG_DFL, default_int_handler):
             signal(each, end)
+
+
+def unwound() -> None:
+    """Raise Ended no more."""
+    setitimer(ITIMER_REAL, 0)
 
 
 @contextmanager
