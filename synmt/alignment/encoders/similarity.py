@@ -43,7 +43,7 @@ class Similarity:
 
     @classmethod
     def learn(cls, encoder: Encoder, sources: Sentences, targets: Sentences) -> "Similarity":
-        """Return the similarity with the means of these sentences, which remembers what it finds."""
+        """Return a similarity that uses the means of these sentences and caches its results."""
         of_source, of_target = (
             np.concatenate([each.values for each in states_of(encoder, side)], axis=1).mean(axis=1)
             for side in (sources, targets)
