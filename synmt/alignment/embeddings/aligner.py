@@ -87,7 +87,7 @@ class Embeddings(Checked):
         from synmt.alignment.encoders.encoder import open_encoder
         from synmt.device import local_device
 
-        return replace(self, network=open_encoder(self.encoder, (self.layer,), local_device(device), self.trust_pickle))
+        return replace(self, network=open_encoder(self.encoder, self.layer, local_device(device), self.trust_pickle))
 
     def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
         """Return the links, which are the same in both directions."""
@@ -100,7 +100,7 @@ class Embeddings(Checked):
         for source, target in zip(sources, targets, strict=True):
             links = frozenset[tuple[int, int]]()
             if source.words and target.words:
-                cells = self._linked(source.values[0], target.values[0]).nonzero()
+                cells = self._linked(source.values, target.values).nonzero()
                 links = frozenset((source.words[j], target.words[i]) for j, i in zip(*map(list, cells), strict=True))
             found.append(DirectedLinks(links, links))
         return found

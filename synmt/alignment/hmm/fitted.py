@@ -10,15 +10,15 @@ from safetensors.numpy import load_file, save
 from tqdm import tqdm
 
 from synmt.alignment import compiled
-from synmt.alignment.extraction import SoftLinks
-from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Parts
-from synmt.alignment.hmm.encoded import cut, sides_of, similar_words, similarity_for
+from synmt.alignment.extraction import SoftLinks, word_scores
+from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Parts, Sides
+from synmt.alignment.hmm.encoded import WINDOW, CompoundSides, cut, sides_of, similar_words, similarity_for, tokens_of
 from synmt.alignment.hmm.lexicon import Floats, Lexicon
 from synmt.alignment.hmm.model import Model, fit
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair
 from synmt.model.files import LARGEST_TEXT, PARAMETERS_FILE, check_inside, naming, write_aside
-from synmt.streams import note
+from synmt.streams import note, windows
 
 if TYPE_CHECKING:
     from synmt.alignment.encoders.similarity import Similarity
@@ -33,11 +33,13 @@ LARGEST_COUNT = 1e12  # so that sums stay finite
 
 @dataclass(frozen=True)
 class FittedHmm:
-    """similarity: how similar words are for an encoder, None if none is used."""
+    """similarity: how similar words are for an encoder, None to align without one. encoder: what identifies the encoder
+    that it learned from, None if there was none."""
 
     model: Model
     compounds: tuple[Compounds, Compounds]
     similarity: "Similarity | None"
+    encoder: dict[str, Any] | None
 
     @classmethod
     def learn(cls, options: "Hmm", pairs: Bitext, device: str) -> Self:
@@ -48,10 +50,42 @@ class FittedHmm:
         source, target = (Compounds.learn(side.counts(), options.compounds) for side in sides)
         compounds = source, target
         similarity = similarity_for(options, pairs, compounds, device)
+        encoder = similarity.described | {"tuned": bool(options.tuning)} if similarity else None
+        if similarity and options.tuning:
+            similarity = cls._fit(options, pairs, sides, compounds, similarity, options.tuning)._tuned(pairs)
+        learned = cls._fit(options, pairs, sides, compounds, similarity, options.encoded)
+        used = None if options.encoded else similarity
+        return cls._of(options, (source.parts, target.parts), learned._tensors(), used, encoder)
+
+    @classmethod
+    def _fit(
+        cls,
+        options: "Hmm",
+        pairs: Bitext,
+        sides: Sides,
+        compounds: CompoundSides,
+        similarity: "Similarity | None",
+        encoded: int,
+    ) -> Self:
+        """Fit both directions. encoded: how many pairs to encode, 0 for all."""  # fmt: skip
+        every = -(-len(sides[0]) // encoded) if encoded else 1
         with tqdm(total=len(sides[0]), unit=" pairs", desc="encoding", disable=None if similarity else True) as bar:
-            similar = similar_words(similarity, pairs.spread(options.pairs), compounds, bar)
-        learned = cls(fit(options, cut(sides, compounds), similar), compounds, similarity)
-        return cls._of(options, (source.parts, target.parts), learned._tensors(), similarity)
+            similar = similar_words(similarity, pairs.spread(options.pairs), compounds, every, bar)
+        return cls(fit(options, cut(sides, compounds), similar), compounds, similarity, None)
+
+    def _tuned(self, pairs: Bitext) -> "Similarity":
+        """Return the similarity of an encoder that learned from the links of these models."""
+        from synmt.alignment.encoders.tuning import tune
+
+        assert self.similarity
+        options = self.model.options
+        sample = list(pairs.spread(min(options.pairs or len(pairs), options.tuning)))
+        links = [
+            word_scores(soft, len(pair.source.tokens), len(pair.target.tokens), "mean")
+            for window in windows(sample, WINDOW)
+            for pair, soft in zip(window, self.align(window), strict=True)
+        ]
+        return tune(self.similarity, *tokens_of(sample), links, options.seed)
 
     def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
         """Return γ of both directions, between the parts of words."""
@@ -73,14 +107,6 @@ class FittedHmm:
                 found[row] = SoftLinks(*cells, x, y)
         return [found[row] for row in range(len(pairs))]
 
-    @property
-    def encoder(self) -> dict[str, Any] | None:
-        """Return what identifies the encoder, for the config of a folder; None for none."""
-        if self.similarity is None:
-            return None
-        encoder = self.similarity.encoder
-        return {"name": encoder.name, "layers": list(encoder.layers), "checksum": encoder.checksum}
-
     def save(self, folder: Path) -> None:
         """Write all files except the config. Raises BadInput."""
         for side, each in zip(SIDES, self.compounds, strict=True):
@@ -88,6 +114,10 @@ class FittedHmm:
             write_aside(folder / f"{side}.txt", words.encode())
         tensors = {name: np.ascontiguousarray(each) for name, each in self._tensors().items()}
         write_aside(folder / PARAMETERS_FILE, save(tensors))
+        if self.similarity and self.encoder and self.encoder["tuned"]:
+            from synmt.alignment.encoders.encoder import save_weights
+
+            save_weights(self.similarity.encoder, folder)
 
     @classmethod
     def open(cls, options: "Hmm", folder: Path, encoder: Any, device: str) -> Self:
@@ -101,9 +131,11 @@ class FittedHmm:
         check_inside(folder, path)
         with naming(path):
             tensors = load_file(path)
-        similarity = None if encoder is None else _similarity(folder, tensors, encoder, device)
+        similarity = None
+        if encoder is not None and not options.encoded:
+            similarity = _similarity(folder, tensors, encoder, device)
         with naming(path):
-            return cls._of(options, (source, target), tensors, similarity)
+            return cls._of(options, (source, target), tensors, similarity, encoder)
 
     def _tensors(self) -> dict[str, Any]:
         level = self.model.lexicon.levels[-1]
@@ -127,6 +159,7 @@ class FittedHmm:
         known: Sequence[dict[str, Parts]],
         tensors: Mapping[str, Floats],
         similarity: "Similarity | None",
+        encoder: dict[str, Any] | None,
     ) -> Self:
         """Build a model from its tensors. Raises ValueError or KeyError if they do not fit the words of both sides or
         do not hold counts."""
@@ -158,7 +191,7 @@ class FittedHmm:
             for kind, jumps in zip(KINDS, direction.jumps, strict=False):
                 jumps.weights = _counts(tensors, f"{name}.{kind}", jumps.weights.shape, least=1e-12)
             direction.unlinked[:-1] = _counts(tensors, f"{name}.unlinked", len(side))
-        return cls(model, (source, target), similarity)
+        return cls(model, (source, target), similarity, encoder)
 
 
 def _read_words(folder: Path, path: Path) -> dict[str, Parts]:
@@ -182,11 +215,7 @@ def _similarity(folder: Path, tensors: Mapping[str, Floats], described: Any, dev
     with naming(folder / PARAMETERS_FILE):
         source, target = (tensors[f"{side}.mean"] for side in SIDES)
         for mean in (source, target):
-            if (
-                mean.shape != (len(encoder.layers), encoder.width)
-                or mean.dtype != np.float32
-                or not np.isfinite(mean).all()
-            ):
+            if mean.shape != (encoder.width,) or mean.dtype != np.float32 or not np.isfinite(mean).all():
                 raise ValueError("the means are not of this encoder")
     return Similarity(encoder, (source, target))
 

