@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 HMM, NEURAL = "hmm", "neural-hmm"
 # Per pair of words: time to fit hmm, to read the pair once with neural-hmm, and to align it; measured as in
 # docs/results.md.
-SECONDS_ENCODED = 0.2e-3  # per word
+SECONDS_ENCODED, TUNED = 0.2e-3, 8  # per word; a pair to tune the encoder on takes as long as this number of others
 SECONDS, SECONDS_READ, SECONDS_ALIGNED, BYTES = 0.9e-6, 1.8e-6, 1.0e-6, 42
 MOST_CELLS = 3 << 23  # number of cells up to which hmm allocates all memory at once
 LONGER = 1.6  # factor by which hmm is slower with more cells
@@ -121,7 +121,9 @@ class Hmms:
         hmm, others = _both(settings)[0], _split(settings)[1]
         if hmm.encoder == "auto" and encoders.installed() and not others:
             words = 2 * (cells * pairs) ** 0.5
-            seconds = START[0] + SECONDS_ENCODED * words + SECONDS * cells * min(hmm.pairs or pairs, pairs) / pairs
+            encoded = (min(hmm.encoded or pairs, pairs) + TUNED * min(hmm.tuning, pairs)) / pairs
+            seconds = START[0] + SECONDS_ENCODED * words * encoded
+            seconds += SECONDS * cells * min(hmm.pairs or pairs, pairs) / pairs
             return Message(
                 f"fits hmm with the encoder {encoders.PACKAGE} to {pairs} pairs: about {seconds:.0f} s of a current"
                 f" core; without it (--hmm-encoder none), {HMM} and {NEURAL} made 28 to 77 % more errors on German and"

