@@ -20,7 +20,7 @@ from synmt.model.files import CONFIG_FILE, check_inside, naming, write_aside
 from synmt.streams import BadInput
 
 BATCH_TOKENS = 2048  # number of inputs × their length
-STEP = 16
+STEP = 8
 WEIGHTS_FILE = "encoder.safetensors"
 OVERLAP = 64  # subwords at each end of a window that only give it context
 Floats = NDArray[np.float32]
@@ -133,6 +133,15 @@ def _windows(sentence: int, length: int, longest: int) -> Iterator[_Window]:
     yield _Window(sentence, begin, length, first, length)
 
 
+def _batches(windows: Sequence[_Window], most: int) -> Iterator[Sequence[_Window]]:
+    """Yield batches whose sizes are powers of two: on a CPU, PyTorch keeps code for each shape that it has seen."""
+    start = 0
+    while start < len(windows):
+        size = 1 << min(most, len(windows) - start).bit_length() - 1
+        yield windows[start : start + size]
+        start += size
+
+
 def padded(
     inputs: Sequence[list[int]], around: tuple[list[int], list[int]], size: int | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -161,8 +170,7 @@ def states_of(encoder: Encoder, sentences: Sequence[Sequence[str]]) -> list[Stat
             by_size.setdefault(min(size, before + encoder.longest + after), []).append(window)
     parts: list[dict[int, Floats]] = [{} for _ in sentences]
     for size, of_size in by_size.items():
-        step = max(1, BATCH_TOKENS // size)
-        for batch in (of_size[start : start + step] for start in range(0, len(of_size), step)):
+        for batch in _batches(of_size, max(1, BATCH_TOKENS // size)):
             inputs = [subwords[window.sentence][0][window.begin : window.end] for window in batch]
             ids, real = padded(inputs, encoder.around, size)
             with torch.inference_mode():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from synmt.alignment.encoders.similarity import Similarity
     from synmt.alignment.hmm.aligner import Hmm
 
-WINDOW = 100  # pairs that are encoded together
+WINDOW = 200  # pairs that are encoded together
 TRIAL = 1000  # pairs on which the encoder is tried
 LEAST_PAIRS = 50  # that tell whether it helps
 # Agreement and the gain in nats per held-out word add up to at least this for languages that the encoder knows. On 200
