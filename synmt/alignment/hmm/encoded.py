@@ -23,7 +23,7 @@ WINDOW = 200  # pairs that are encoded together
 TRIAL = 1000  # pairs on which the encoder is tried
 LEAST_PAIRS = 50  # that tell whether it helps
 # Agreement and the gain in nats per held-out word add up to at least this for languages that the encoder knows. On 200
-# to 1,000 pairs of 13 languages, the sum was 0.81 or more; on invented, enciphered and shuffled ones, 0.50 or less.
+# to 1,000 pairs of 10 languages, the sum was 0.81 or more; on invented, enciphered and shuffled ones, 0.50 or less.
 LEAST_TRUST = 0.6
 CompoundSides = tuple[Compounds, Compounds]
 
