@@ -5,7 +5,6 @@ Klein et al. (2020), "The OpenNMT Neural Machine Translation Toolkit: 2020 Editi
 
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ from synmt.nn.positions import sinusoids
 from synmt.nn.quantization import LARGEST
 from synmt.nn.transformer import LAYER_NORM_EPS, Transformer
 from synmt.streams import BadInput
+from synmt.streams.process import temporary_folder
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary, structural
 
 BEGIN_TOKEN = structural("<s>")
@@ -74,9 +74,9 @@ def write_network(
     try:
         with naming(out):
             out.mkdir(parents=True, exist_ok=True)
-            with TemporaryDirectory(dir=out) as aside:
-                spec.save(aside)
-                for file in sorted(Path(aside).iterdir()):
+            with temporary_folder(parent=out) as aside:
+                spec.save(str(aside))
+                for file in sorted(aside.iterdir()):
                     file.replace(out / file.name)
     except BaseException:  # the folder had no files before
         with suppress(OSError):

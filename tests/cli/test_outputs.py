@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from synmt.cli.main import run
 from synmt.cli.paths import Writes
+from synmt.cli.program import run
 from synmt.model.files import ASIDE, remove_unfinished, write_output
 from synmt.streams import BadInput, WrongUsage, read_lines
 from synmt.streams.inputs import COMPRESSIONS
