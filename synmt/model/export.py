@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from synmt.model.config import ModelConfig
-from synmt.model.files import naming
+from synmt.model.files import check_empty, naming
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.nn.positions import sinusoids
@@ -32,9 +32,7 @@ def export(path: Path, out: Path, precision: Literal["fp32", "int8"] = "fp32") -
 
     precision: of the stored weights. Tokens are the entries of the vocabulary; sources have no begin or end token.
     """
-    with naming(out):
-        if out.exists() and any(out.iterdir()):
-            raise ValueError("is not empty; name a new folder")
+    check_empty(out)
     folder = ModelFolder.open(path, ModelConfig)
     model: TranslationModel = folder.load_model(torch.device("cpu"))
     if why := _obstacle(folder.config, model):
