@@ -8,8 +8,7 @@ from synmt.parsers.parser import DEPENDENCY, ModelError, embedded_model
 from synmt.parsers.udpipe import HEADER, UDPipeParser
 from synmt.trees.formats import conllu_of_record, read_conllu
 from synmt.trees.record import UNATTACHED, read_record, write_record
-
-UD = Path(__file__).parents[2] / ".." / "shared" / "data" / "ud"
+from tests.trees.strategies import UD
 
 
 def test_he_is_my_father(udpipe: UDPipeParser) -> None:
