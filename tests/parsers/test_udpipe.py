@@ -5,9 +5,10 @@ import pytest
 from ufal.udpipe import Model, Pipeline, ProcessingError
 
 from synmt.parsers.parser import DEPENDENCY, ModelError, embedded_model
+from synmt.parsers.stream import parse_again
 from synmt.parsers.udpipe import HEADER, UDPipeParser
 from synmt.trees.formats import conllu_of_record, read_conllu
-from synmt.trees.record import UNATTACHED, read_record, write_record
+from synmt.trees.record import UNATTACHED, ParseRecord, read_record, write_record
 from tests.trees.strategies import UD
 
 
@@ -81,6 +82,14 @@ def test_the_words_of_multiword_tokens_are_in_conllu(line: str) -> None:
     again = read_record(write_record(record))
     assert conllu_of_record(record) == conllu_of_record(again) == ZUM
     assert read_conllu(record.conllu).tokens == record.tokens
+
+
+def test_new_trees_bring_the_words_of_multiword_tokens() -> None:
+    parser = UDPipeParser(str(embedded_model(DEPENDENCY, "de")))
+    (parsed,) = parser.parse(["Er geht zum Haus."])
+    bare = ParseRecord(parsed.text, parsed.tokens, parsed.spaces, sent_id="x")
+    (again,) = parse_again([bare], "trees", parser)
+    assert conllu_of_record(again) == f"# sent_id = x\n{conllu_of_record(parsed)}"
 
 
 @pytest.mark.parametrize(("language", "file"), [("de", "de_gsd"), ("de", "de_pud"), ("en", "en_pud"), ("en", "en_ewt")])
