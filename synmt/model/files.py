@@ -82,7 +82,7 @@ def check_free(folder: Path, resume: bool | None = None, begun: bool | None = No
 def check_empty(folder: Path, advice: str = "name a new folder") -> None:
     """Raise BadInput if a folder exists and is not empty: its files could be the user's, under the names of ours."""
     with naming(folder):
-        if folder.is_dir() and any(folder.iterdir()):
+        if folder.exists() and any(folder.iterdir()):
             raise ValueError(f"is not empty; {advice}")
 
 
