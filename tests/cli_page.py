@@ -6,8 +6,8 @@ A test compares the page with the help.
 from pathlib import Path
 from textwrap import fill
 
-from synmt.cli.main import COMMANDS
 from synmt.cli.manual import root, with_those_below
+from synmt.cli.program import COMMANDS
 
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 WIDTH = 100

@@ -140,7 +140,7 @@ def _run(texts: Sequence[Texts], priors: Path | None = None) -> tuple[list[str],
     """Return the links of both directions as eflomal writes them, one line per pair. Raises BadInput."""
     eflomal = library(EFLOMAL, EFLOMAL)
     with temporary_folder() as folder:
-        files = [Path(folder, name) for name in ("forward", "backward")]
+        files = [folder / name for name in ("forward", "backward")]
         counts = priors.read_text(encoding="utf-8").splitlines() if priors else None
         try:
             with quiet(EFLOMAL):

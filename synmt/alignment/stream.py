@@ -174,8 +174,8 @@ def fitted(
         words_of((pair.target for pair in bitext), text.languages[1], tokenizer),
     )
     learned = FitBitext(bitext, FittedText(text.languages, tokenizer, words), kept.links if known else None)
-    with nullcontext("") if fit.out else temporary_folder("synmt-align-") as temporary:
-        folder = fit.out or Path(temporary) / "model"
+    with nullcontext(Path()) if fit.out else temporary_folder("synmt-align-") as temporary:
+        folder = fit.out or temporary / "model"
         with random_numbers_kept():
             aligner = aligner.fit(learned, Fitting(fit.settings, folder, fit.resume, fit.device, notes))
         yield Fitted(aligner, bitext, kept)

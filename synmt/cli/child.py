@@ -11,7 +11,7 @@ from io import TextIOWrapper
 from threading import Thread
 from typing import cast
 
-from synmt.cli.main import reported
+from synmt.cli.program import reported
 from synmt.options import arguments
 from synmt.runs.calls import call
 from synmt.runs.tasks import NOTE

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from synmt import __version__
-from synmt.cli.main import cli
+from synmt.cli.program import cli
 from synmt.cli.sections import SHOW_ALL
 
 SECTION = "man1"  # of the manual: programs

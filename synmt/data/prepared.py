@@ -163,7 +163,7 @@ def opened_pairs(
                 why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
                 notes.add(Message("{}: {}; --prepared names a folder", NOT_SAVED, why))
         if found is None:
-            temporary = Path(stack.enter_context(temporary_folder("synmt-")))
+            temporary = stack.enter_context(temporary_folder("synmt-"))
             read()(temporary)
             found = open_pairs(temporary, known or {})
         yield found

@@ -30,6 +30,8 @@ from sacrebleu.metrics.base import Metric as SacreMetric
 from synmt import __version__
 from synmt.metrics.config import DEFAULTS, Compared, MetricConfig, declaring
 from synmt.metrics.metric import Score, Statistics
+from synmt.streams import Message, note
+from synmt.text.tokenization import Separation
 
 OF_CHRF = "case", "chrf-char-order", "chrf-whitespace", "chrf-beta", "chrf-average"
 OF_TER = "case", "ter-normalized", "ter-no-punct", "ter-asian-support"
@@ -40,12 +42,28 @@ class SacreBleuMetric:
 
     compares: Compared = "translations"
 
-    def __init__(self, metric: SacreMetric) -> None:
-        self._metric = metric
+    def __init__(self, metric: SacreMetric, remedy: str = "") -> None:
+        """remedy: the options for languages without spaces between words, if words are compared and they are off."""
+        self._metric, self._remedy = metric, remedy
+        self._separation = Separation()
         self.higher_is_better = not isinstance(metric, TER)
 
     def statistics(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Statistics:
+        if self._remedy:
+            self._doubt(references[0])
         return np.array(self._metric._extract_corpus_statistics(hypotheses, references))
+
+    def _doubt(self, references: Sequence[str]) -> None:
+        """Say once if most references are a single word each, in a script without spaces."""
+        for reference in references:
+            self._separation.see(reference.split())
+        doubt = self._separation.doubt()
+        if doubt and 2 * self._separation.spaceless > self._separation.sentences:
+            name = type(self._metric).__name__
+            note(
+                Message("the reference {}, so {} compares whole sentences: add {}", doubt, name, Message(self._remedy))
+            )
+            self._remedy = ""
 
     def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
         return np.array([self._metric._compute_score_from_stats(row).score for row in totals.tolist()])
@@ -63,7 +81,8 @@ class SacreBleuMetric:
 )
 def bleu(config: MetricConfig = DEFAULTS) -> SacreBleuMetric:
     """Return corpus BLEU. Raises ValueError as `sacre_bleu`."""
-    return SacreBleuMetric(sacre_bleu(config))
+    splits = config.tokenize != "13a"
+    return SacreBleuMetric(sacre_bleu(config), "" if splits else "--tokenize zh or --tokenize ja-mecab")
 
 
 def sacre_bleu(config: MetricConfig) -> BLEU:
@@ -124,7 +143,8 @@ def ter(config: MetricConfig = DEFAULTS) -> SacreBleuMetric:
             no_punct=config.ter_no_punct,
             asian_support=config.ter_asian_support,
             case_sensitive=config.case == "mixed",
-        )
+        ),
+        "" if config.ter_asian_support else "--ter-normalized --ter-asian-support",
     )
 
 

@@ -5,7 +5,6 @@ Klein et al. (2020), "The OpenNMT Neural Machine Translation Toolkit: 2020 Editi
 
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
@@ -13,13 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from synmt.model.config import ModelConfig
-from synmt.model.files import naming
+from synmt.model.files import check_empty, naming
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.nn.positions import sinusoids
 from synmt.nn.quantization import LARGEST
 from synmt.nn.transformer import LAYER_NORM_EPS, Transformer
 from synmt.streams import BadInput
+from synmt.streams.process import temporary_folder
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary, structural
 
 BEGIN_TOKEN = structural("<s>")
@@ -32,9 +32,7 @@ def export(path: Path, out: Path, precision: Literal["fp32", "int8"] = "fp32") -
 
     precision: of the stored weights. Tokens are the entries of the vocabulary; sources have no begin or end token.
     """
-    with naming(out):
-        if out.exists() and any(out.iterdir()):
-            raise ValueError("is not empty; name a new folder")
+    check_empty(out)
     folder = ModelFolder.open(path, ModelConfig)
     model: TranslationModel = folder.load_model(torch.device("cpu"))
     if why := _obstacle(folder.config, model):
@@ -74,9 +72,9 @@ def write_network(
     try:
         with naming(out):
             out.mkdir(parents=True, exist_ok=True)
-            with TemporaryDirectory(dir=out) as aside:
-                spec.save(aside)
-                for file in sorted(Path(aside).iterdir()):
+            with temporary_folder(parent=out) as aside:
+                spec.save(str(aside))
+                for file in sorted(aside.iterdir()):
                     file.replace(out / file.name)
     except BaseException:  # the folder had no files before
         with suppress(OSError):

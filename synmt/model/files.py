@@ -54,8 +54,8 @@ def check_new(folder: Path, resume: bool | None = None, begun: bool | None = Non
 
 
 def check_free(folder: Path, resume: bool | None = None, begun: bool | None = None) -> None:
-    """Raise BadInput if a folder has a model or, with `resume`, has none, or if it cannot be made and written to. This
-    makes nothing, so that input that is refused later leaves nothing behind.
+    """Raise BadInput if a folder is not empty or, with `resume`, has no model, or if it cannot be made and written to.
+    This makes nothing, so that input that is refused later leaves nothing behind.
 
     resume: whether to continue the folder's training run, None if that is impossible; begun: whether it has a model, if
     a config alone does not show it.
@@ -63,8 +63,10 @@ def check_free(folder: Path, resume: bool | None = None, begun: bool | None = No
     if bool(resume) != ((folder / CONFIG_FILE).exists() if begun is None else begun):
         if resume:
             raise BadInput("has no run to resume", str(folder))
-        advice = "name a new folder" if resume is None else "to continue its training run, add --resume"
+        advice = "name a new folder" + (", or add --resume to continue its training run" if resume is False else "")
         raise BadInput(Message(f"already has a model; {advice}"), str(folder))
+    if not resume:
+        check_empty(folder)
     try:
         str(folder).encode()
     except UnicodeEncodeError:
@@ -75,6 +77,13 @@ def check_free(folder: Path, resume: bool | None = None, begun: bool | None = No
             TemporaryFile(dir=place).close()
         except OSError as error:  # which names the temporary file
             raise BadInput(error.strerror or str(error), str(folder)) from None
+
+
+def check_empty(folder: Path, advice: str = "name a new folder") -> None:
+    """Raise BadInput if a folder exists and is not empty: its files could be the user's, under the names of ours."""
+    with naming(folder):
+        if folder.exists() and any(folder.iterdir()):
+            raise ValueError(f"is not empty; {advice}")
 
 
 def _existing(folder: Path) -> Path:

@@ -102,7 +102,8 @@ def parse_again(
             yield replace(record, tokens=whole.tokens, spaces=whole.spaces, upos=parsed.upos, feats=parsed.feats)
         else:
             kept = {name: getattr(record, name) or getattr(parsed, name) for name in ("lemmas", "xpos", "feats")}
-            yield replace(parsed, sent_id=record.sent_id, conllu=record.conllu, masks=record.word_masks, **kept)
+            conllu = record.conllu or parsed.conllu
+            yield replace(parsed, sent_id=record.sent_id, conllu=conllu, masks=record.word_masks, **kept)
 
 
 def parses_of_lines(files: Sequence[str], tokenized: bool, bad: BadLines) -> Parsing:

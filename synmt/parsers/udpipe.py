@@ -42,7 +42,7 @@ from synmt.parsers.parser import (
     tokenize,
 )
 from synmt.trees.dependency import UNKNOWN, joined
-from synmt.trees.formats import read_conllu
+from synmt.trees.formats import read_conllu, sentence_blocks, write_conllu
 from synmt.trees.record import ParseRecord, read_record, write_record
 
 HEADER = b"\x12morphodita_parsito"
@@ -162,20 +162,46 @@ class UDPipeParser:
         return tokenize(text, lambda _: [self._record(each).tokens for each in self._sentences(text)]).record().tokens
 
     def _parsed(self, line: ParserInput) -> ParseRecord:
-        found = self._sentences(line) if isinstance(line, str) else ()
+        found = list(self._sentences(line)) if isinstance(line, str) else []
         records = [self._analysed(sentence) for sentence in found]
         tokenized = tokenize(line, lambda _: [record.tokens for record in records])
         if [record.tokens for record in records] != tokenized.sentences:
-            records = [self._analysed(self._sentence_of(tokens)) for tokens in tokenized.sentences]
+            found = [self._sentence_of(tokens) for tokens in tokenized.sentences]
+            records = [self._analysed(sentence) for sentence in found]
         record = joined(records)
         record.text, record.spaces = tokenized.text, tokenized.spaces
+        if any(sentence.multiwordTokens.size() for sentence in found):
+            block = self._with_words(record, found)
+            record.conllu = "" if block == write_conllu(record) else block
         return record
+
+    def _with_words(self, record: ParseRecord, sentences: Sequence[Sentence]) -> str:
+        """Return the sentence blocks of a record with the words of its multiword tokens."""
+        spaces = iter([*(record.spaces or [True] * len(record.tokens))[:-1], True])  # as of the last word of any line
+        blocks = []
+        for written, sentence in zip(sentence_blocks(write_conllu(record)), sentences, strict=True):
+            lines = [line for line in written.split("\n") if line.startswith("#")]
+            last = 0  # word of the latest multiword token
+            for line in self._writer.writeSentence(sentence).strip("\n").split("\n"):
+                if line.startswith("#"):
+                    continue
+                number, form, *columns, _ = line.split("\t")
+                first, _, end = number.partition("-")
+                space = True
+                if end or int(first) > last:
+                    words = [word.form for word in list(sentence.words)[int(first) : int(end or first) + 1]]
+                    parts = words if "".join(words) == form else [form]
+                    space = [next(spaces) for part in parts for _ in part.split()][-1]
+                    last = int(end or first)
+                lines.append("\t".join([number, form, *columns, UNKNOWN if space else "SpaceAfter=No"]))
+            blocks.append("\n".join(lines))
+        return "\n\n".join(blocks)
 
     def _sentences(self, text: str) -> Iterator[Sentence]:
         """Yield the sentences that UDPipe finds in a line of text."""
         if self._tokenizer is None:
             raise ValueError("it has no tokenizer, so its input must be tokens")
-        self._tokenizer.setText(normalized(text))
+        self._tokenizer.setText(f"{normalized(text)}\n")  # without the end of the line, "Jr." would be two tokens
         error = ProcessingError()
         sentence = Sentence()
         while self._tokenizer.nextSentence(sentence, error):
@@ -292,7 +318,9 @@ class UDPipeProcess:
 
 def _checked(record: ParseRecord) -> ParseRecord:
     """Raise ValueError for labels with unprintable characters, which no annotation has."""
-    for label in (*record.upos, *record.feats, *record.deprels):
+    rows = [line.split("\t") for line in record.conllu.split("\n") if not line.startswith("#")]
+    of_words = (label for columns in rows for place in (3, 5, 7) for label in columns[place : place + 1])
+    for label in (*record.upos, *record.feats, *record.deprels, *of_words):
         if not label.isprintable():
             raise ValueError(f"the label {label!r}")
     return record

@@ -171,9 +171,9 @@ class Aligners(Work):
 def fit_in(place: Workplace, out: Path, links: Path, inputs: Options, row: Row, models: Options) -> Cost:
     """Fit an aligner in the folder `out`, and write the links of its pairs. An unfinished fit is resumed if possible,
     and otherwise done again. models: the option for models to reuse, which are not among the inputs."""
-    if not row.resumes:
-        rmtree(out, ignore_errors=True)
     place.make(out, lambda: inputs, Cost)  # the aligner itself fills the folder, and can resume from it
+    if not row.resumes:
+        rmtree(out, ignore_errors=True)  # what an unfinished fit left
     return place.write(links, "align", {**inputs, **models, "out": out})
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import signature
 from itertools import chain, islice
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
@@ -124,6 +125,8 @@ def align(
         write_lines(map(written, align(Path(pairs), links_from=links_from, **rest)))
     else:
         resume = is_begun(Path(out), ALIGNERS[method or DEFAULT])
+        if not resume:
+            rmtree(out, ignore_errors=True)  # what a killed process left
         write_lines(map(written, align(Path(pairs), method, out=out, resume=resume, **rest)))
 
 

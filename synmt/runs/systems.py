@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
+from shutil import rmtree
 from urllib.parse import quote
 
 import numpy as np
@@ -352,6 +353,8 @@ class Systems(Work):
 
         def work() -> Cost:
             resume = {"resume": True} if (model / CONFIG_FILE).exists() else {}
+            if not resume:
+                rmtree(model, ignore_errors=True)  # what a killed process left
             own = {"out": model, "prepared": columns_of(place), **resume}
             return place.call("train", {**training.options, **inputs, **own}, place.log(model))
 

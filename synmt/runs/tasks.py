@@ -23,7 +23,7 @@ from pathlib import Path
 
 import orjson
 
-from synmt.model.files import locked, naming, write_aside
+from synmt.model.files import check_empty, locked, naming, write_aside
 from synmt.model.made import check_same, digest, identity, stamp
 from synmt.runs.file import Options
 from synmt.streams import BadInput
@@ -123,11 +123,19 @@ class Workplace:
 
     @contextmanager
     def opened(self, shared: bool = False) -> Iterator[None]:
-        """Make the folder and lock it for this process, or for all that share it. Raises BadInput."""
+        """Make the folder and lock it for this process, or for all that share it. Raises BadInput, also for a folder
+        that is not empty and not of a run."""
+        self.check_own()
         with naming(self.folder):
-            (self.folder / "data").mkdir(parents=True, exist_ok=True)
+            (self.folder / "locks").mkdir(parents=True, exist_ok=True)
+            (self.folder / "data").mkdir(exist_ok=True)
         with locked(self.folder, shared=shared):
             yield
+
+    def check_own(self) -> None:
+        """Raise BadInput for a folder that is not empty and not of a run."""
+        if not (self.folder / "locks").is_dir():
+            check_empty(self.folder, "name a new folder with --out")
 
     def beside(self, kind: str, path: Path, suffix: str) -> Path:
         """Return the path that belongs to another path, in the subfolder for this kind of file."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
-from signal import SIG_IGN, SIGINT, signal
+from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask
 from threading import Thread
 from traceback import format_exception
 from types import ModuleType
@@ -115,7 +115,7 @@ class _Worker:
         self.pipe, theirs = CONTEXT.Pipe()
         self.owed: deque[Future[Any]] = deque()
         self.process = CONTEXT.Process(target=_serve, args=(theirs,), daemon=True)
-        with _without_main():
+        with _without_main(), _sigint_blocked():
             self.process.start()
         theirs.close()  # so that we notice if the process dies
         self._send(opening)
@@ -153,6 +153,16 @@ def _without_main() -> Iterator[None]:
 
 
 @contextmanager
+def _sigint_blocked() -> Iterator[None]:
+    """Block Ctrl-C, for a new process also while it starts: it ends with our end of its pipe."""
+    before = pthread_sigmask(SIG_BLOCK, {SIGINT})
+    try:
+        yield
+    finally:
+        pthread_sigmask(SIG_SETMASK, before)
+
+
+@contextmanager
 def _naming_death() -> Iterator[None]:
     try:
         yield
@@ -168,7 +178,6 @@ def one_thread() -> None:
 
 def _serve(pipe: Connection) -> None:
     """Answer each item from a pipe. The first message is the opener with its arguments."""
-    signal(SIGINT, SIG_IGN)
     current_process().daemon = False  # so that the work may start processes, as parsers with a stranger's model do
     one_thread()
     search_rarely()

@@ -5,8 +5,10 @@ import logging
 import random
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from signal import (
     ITIMER_REAL,
     SIG_DFL,
@@ -24,8 +26,10 @@ from signal import (
 )  # fmt: skip
 from tempfile import TemporaryDirectory
 from types import FrameType
+from typing import Self
 
 RETRY = 0.5  # seconds
+ENDING = SIGINT, SIGTERM, SIGHUP
 OBJECTS = 100_000  # new objects between two searches; Python's default of 700 is about twenty sentences
 
 
@@ -38,24 +42,28 @@ class Interrupted(Exception):
 
 
 class Interruption:
-    """A context that records SIGINT, SIGTERM and SIGHUP, so that work can stop at a point where nothing is lost.
+    """A context that holds back SIGINT, SIGTERM and SIGHUP, so that work can stop at a point where nothing is lost.
 
-    A signal that was ignored before stays ignored (nohup).
+    A signal takes effect when the context ends without an exception. A signal that was ignored before stays ignored
+    (nohup).
     """
 
     def __init__(self) -> None:
         self.signal: Signals | None = None
         self._at_once = False
 
-    def __enter__(self) -> "Interruption":
+    def __enter__(self) -> Self:
         in_main = threading.current_thread() is threading.main_thread()  # no other thread may set handlers
-        noted = [each for each in (SIGINT, SIGTERM, SIGHUP) if in_main and getsignal(each) is not SIG_IGN]
-        self._before = {each: signal(each, self._receive) for each in noted}
+        held = [each for each in ENDING if in_main and getsignal(each) is not SIG_IGN]
+        self._before = {each: signal(each, self._receive) for each in held}
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         for each, handler in self._before.items():
             signal(each, handler)
+        if self.signal and kind is None:
+            handler = self._before[self.signal]
+            handler(self.signal, None) if callable(handler) else raise_signal(self.signal)
 
     def _receive(self, number: int, _: FrameType | None) -> None:
         self.signal = Signals(number)
@@ -83,46 +91,83 @@ class Ended(KeyboardInterrupt):
         super().__init__(signal.name)
 
 
-def unwind_on_signals() -> None:
-    """Let SIGINT, SIGTERM and SIGHUP raise Ended, so that temporary files are removed.
+class Unwinding:
+    """A context in which SIGINT, SIGTERM and SIGHUP raise Ended, so that temporary files are removed.
 
-    A second signal ends the process at once. Ignored signals stay ignored (nohup). An exception can be lost in a
-    callback or in a library, so Ended is raised again as long as nothing handles it. After a plain KeyboardInterrupt in
-    code that Python compiles from a string, as for named tuples, Python ends with a signal instead of our exit status.
+    After a signal, the context ends with Ended or Interrupted, whatever other exception it meets on the way; after the
+    context, signals end the process at once. Ignored signals stay ignored (nohup).
+
+    Destructors, callbacks and libraries can lose an exception. Most often, modules made by Cython do: the first Python
+    code that they call stands in a bare `except`, and signals that arrive while their library is loaded are handled in
+    that code. Ended is therefore raised again until something handles it.
+
+    A later signal ends the process at once, unless it follows within RETRY: `timeout` sends two, as do terminals.
+
+    Ended is not a plain KeyboardInterrupt because of code that Python compiles from a string, as for named tuples: if
+    it raises one, Python ends with a signal instead of our exit status.
     """
 
-    def end(number: int, _: FrameType | None) -> None:
-        signal(number, SIG_DFL)
-        unwind(Signals(number))
+    def __init__(self) -> None:
+        self.signal: Signals | None = None
+        self._received, self._over = 0.0, False
 
-    def unwind(received: Signals) -> None:
-        signal(SIGALRM, lambda *_: unwind(received))
+    def __enter__(self) -> Self:
+        show = sys.unraisablehook
+        sys.unraisablehook = lambda lost: None if isinstance(lost.exc_value, Ended) else show(lost)
+        for each in ENDING:
+            if getsignal(each) in (SIG_DFL, default_int_handler):
+                signal(each, self._end)
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
+        self._over = True  # the handlers remain, since Python reports a signal that arrives while one is replaced
+        setitimer(ITIMER_REAL, 0)
+        if self.signal and not isinstance(error, Ended | Interrupted):
+            raise Ended(self.signal) from None
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal; without a frame, a signal that came earlier."""
+        now = time.monotonic()
+        if self.signal is None:
+            self.signal, self._received = Signals(number), now
+            signal(SIGALRM, self._again)
+        elif frame and now < self._received + RETRY:
+            return
+        elif frame:
+            self._over = True
+        if self._over:
+            signal(number, SIG_DFL)
+            raise_signal(number)
+        self._unwind(self.signal)
+
+    def _again(self, *_: object) -> None:
+        if self.signal and not self._over:
+            handler = getsignal(self.signal)
+            if callable(handler):  # ours, or that of an Interruption
+                setitimer(ITIMER_REAL, RETRY)
+                handler(self.signal, None)
+
+    def _unwind(self, received: Signals) -> None:
         setitimer(ITIMER_REAL, RETRY)
         handled = sys.exc_info()[1]
-        while handled and not isinstance(handled, Ended):
+        while handled and not isinstance(handled, Ended | Interrupted | GeneratorExit):
             handled = handled.__context__
         if handled is None:
             raise Ended(received)
 
-    for each in (SIGINT, SIGTERM, SIGHUP):
-        if getsignal(each) in (SIG_DFL, default_int_handler):
-            signal(each, end)
-
-
-def unwound() -> None:
-    """Raise Ended no more."""
-    setitimer(ITIMER_REAL, 0)
-
 
 @contextmanager
-def temporary_folder(prefix: str | None = None) -> Iterator[str]:
-    """Yield a folder that is removed afterwards, even if a signal arrives while it is made."""
-    with Interruption() as interruption:
-        made = TemporaryDirectory(prefix=prefix)
-    with made as folder:
-        if interruption.signal:
-            raise_signal(interruption.signal)
-        yield folder
+def temporary_folder(prefix: str | None = None, parent: Path | None = None) -> Iterator[Path]:
+    """Yield a folder that is removed afterwards, even if a signal arrives while it is made or removed."""
+    made: TemporaryDirectory[str] | None = None
+    try:
+        with Interruption():
+            made = TemporaryDirectory(prefix=prefix, dir=parent)
+        yield Path(made.name)
+    finally:
+        if made:
+            with Interruption():
+                made.cleanup()
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import regex
 
-_CLUSTER = regex.compile(r"\X")
+_CLUSTER = regex.compile(r"[\s\x1c-\x1f]|\X")
 # What belongs to the character before it: marks, format characters and controls.
 _TAIL = regex.compile(r"(?V1)[\p{GCB=Extend}\p{GCB=SpacingMark}\p{M}\p{Cf}\p{Cc}--\p{GCB=Prepend}]+")
 # After a letter, such as a joiner or a soft hyphen. The zero-width space separates.
@@ -21,17 +21,20 @@ _KNOWN = "\u0590"  # tokenizers know the letters below, such as Latin, Greek and
 
 
 def clusters(text: str) -> list[str]:
-    """Return the grapheme clusters of a text without white space. Their concatenation is the text.
+    """Return the grapheme clusters of a text. Their concatenation is the text.
 
     Beyond UAX 29, format characters and controls belong to the cluster before them, and a joiner or a soft hyphen
-    between two letters ties their clusters together.
+    between two letters ties their clusters together. White space is a cluster by itself.
     """
     found: list[str] = []
+    before = " "
     for cluster in _CLUSTER.findall(text):
-        if found and (_TAIL.match(cluster) or _TAIL.fullmatch(found[-1]) or _ties(found[-1], cluster)):
+        tied = _TAIL.match(cluster) or _TAIL.fullmatch(before) or _ties(before, cluster)
+        if tied and not before.isspace() and not cluster.isspace():
             found[-1] += cluster
         else:
             found.append(cluster)
+        before = found[-1]
     return found
 
 

@@ -9,10 +9,10 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
-import regex
-
+from synmt.text.graphemes import clusters
 from synmt.text.tags import MOST_ELEMENTS, MarkupError, Token, characters, split_tags
 
 _BLOCKS = """
@@ -23,9 +23,6 @@ thead tr ul
 BLOCKS = frozenset(_BLOCKS.split())  # HTML elements whose tags end a word
 JOINED = frozenset(["", "wbr", "script", "style"])  # names of units between letters of one word
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-_JOINERS = "\u00ad\u200c\u200d\u2060"  # soft hyphen, zero-width non-joiner and joiner, word joiner
-_CLUSTER = regex.compile(r"\X")
-_JOINED_LETTERS = regex.compile(rf"(?<=[\p{{L}}\p{{M}}\p{{N}}])[{_JOINERS}][{_JOINERS}\p{{M}}]*(?=[\p{{L}}\p{{N}}])")
 Span = tuple[int, int]  # [first, end)
 
 
@@ -304,11 +301,5 @@ def whole_words(words: Sequence[Span], text: str) -> tuple[list[Span], list[int]
 
 
 def safe_places(text: str) -> list[int]:
-    """Return the places of a text where a tag can stand, sorted.
-
-    They are the borders of grapheme clusters (UAX 29), except next to a soft hyphen or joiner between letters.
-    """
-    if text.isascii():
-        return list(range(len(text) + 1))
-    joined = {place for found in _JOINED_LETTERS.finditer(text) for place in range(found.start(), found.end() + 1)}
-    return [0, *(place for found in _CLUSTER.finditer(text) for place in [found.end()] if place not in joined)]
+    """Return the places of a text where a tag can stand, sorted: the borders of its clusters."""
+    return [0, *(range(1, len(text) + 1) if text.isascii() else accumulate(map(len, clusters(text))))]

@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[2] / "synmt"
 EVERYWHERE = {PACKAGE / "alignment" / "__init__.py", PACKAGE / "alignment" / "presets.py"}
 WORDS = {"embeddings"}  # also English words, so they are names only in backticks, after --method and in imports
 EXCEPT = {
-    ("eflomal", "cli/main.py"): "the package of this name, whose version `synmt --version` shows",
+    ("eflomal", "cli/program.py"): "the package of this name, whose version `synmt --version` shows",
     ("eflomal", "alignment/hmms.py"): "its note about costs names an alternative",
 }
 

@@ -142,7 +142,7 @@ def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
 def test_messages_name_keywords(tmp_path: Path) -> None:
     """Errors and warnings name keywords, also during iteration. A suggested command keeps its options."""
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(synmt.BadInput, match=r"to continue its training run, add resume$"):
+    with pytest.raises(synmt.BadInput, match=r"or add resume to continue its training run$"):
         synmt.train([("a", "b")] * 9, out=tmp_path)
     (tmp_path / "conllu").write_text("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
     with pytest.raises(synmt.BadInput, match=r"convert it with synmt parse --input conllu$"):

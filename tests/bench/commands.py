@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from synmt.cli.main import COMMANDS
+from synmt.cli.program import COMMANDS
 from tests.bench.pairs import Measure
 from tests.bench.streams import STAGES, write_inputs
 from tests.bench.usage import usage_of

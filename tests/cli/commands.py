@@ -12,7 +12,7 @@ from shlex import join
 from tempfile import NamedTemporaryFile, TemporaryDirectory, TemporaryFile
 from time import sleep
 
-from synmt.cli.main import COMMANDS, cli
+from synmt.cli.program import COMMANDS, cli
 from tests.cli import ask, warm
 
 # Commands that import large libraries. Each is started cold somewhere, too: `parse` by README.md, `run` and

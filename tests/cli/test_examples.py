@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from synmt.cli.main import COMMANDS
 from synmt.cli.manual import root, with_those_below
+from synmt.cli.program import COMMANDS
 from synmt.training.log import Log
 from tests.alignment.bitexts import bitext, fit_to
 from tests.cli.commands import CODES, RECORD, shell

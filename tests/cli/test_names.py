@@ -8,7 +8,7 @@ from shlex import split
 import click
 import pytest
 
-from synmt.cli.main import run
+from synmt.cli.program import run
 from synmt.streams import BadInput, WrongUsage, readable, shown
 from tests.cli.commands import is_one_line_of_error, output_of, synmt
 from tests.cli.test_parameters import COMMANDS, Reads, arguments, parameters

@@ -26,8 +26,8 @@ from synmt.alignment.translation.idea import LinkIdea
 from synmt.alignment.translation.idea import fitting_config as of_translation
 from synmt.api.scoring import score
 from synmt.cli.inspect import PICTURES
-from synmt.cli.main import cli
 from synmt.cli.manual import root, with_those_below
+from synmt.cli.program import cli
 from synmt.cli.sections import SectionCommand, SectionOption
 from synmt.ideas import PLAIN, SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.metrics import METRICS

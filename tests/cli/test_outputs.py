@@ -13,14 +13,15 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from synmt.cli.main import run
 from synmt.cli.paths import Writes
+from synmt.cli.program import run
 from synmt.model.files import ASIDE, remove_unfinished, write_output
 from synmt.streams import BadInput, WrongUsage, read_lines
 from synmt.streams.inputs import COMPRESSIONS
 from synmt.streams.paths import check_writable
 from tests.cli.commands import is_wrong_usage, shell, synmt
 from tests.cli.test_parameters import COMMANDS, arguments, parameters
+from tests.inspection.models import write_model
 
 OUTPUTS = dict(parameters(Writes))
 FILES = [name for name, each in OUTPUTS.items() if not each.type.folder]  # type: ignore[attr-defined]
@@ -125,6 +126,42 @@ def test_bad_outputs_are_refused_before_any_work(
                 os.close(each)
     assert str(error.value).startswith(OUTPUTS[name].opts[-1]) and cause in str(error.value)
     assert state(places) == before
+
+
+@pytest.mark.parametrize(
+    "own", ["notes.txt", "config.json", "model.safetensors", "log.tsv", "data/train.en", ".hidden"]
+)
+@pytest.mark.parametrize("name", FOLDERS)
+def test_folders_of_the_user_stay_as_they_are(name: str, own: str, tmp_path: Path) -> None:
+    """No command writes into a folder with files that it did not make, except columns, each into a folder of its own
+    with a checksum as its name."""
+    (tmp_path / "pairs.tsv").write_text("a b\tA B\n" * 3)
+    for file, text in {"t.en": "a b\n", "t.de": "A B\n", "gold": "0-0\n"}.items():
+        (tmp_path / file).write_text(text)
+    (tmp_path / "run.toml").write_text(
+        'data.train = ["t.en", "t.de"]\ntests.t = ["t.en", "t.de", "gold"]\naligners.hmm = {}\n'
+    )
+    write_model(tmp_path / "model", "sequence")
+    command = {
+        "align --out": "align --fit --method hmm pairs.tsv --out folder",
+        "average --out": "average model model --out folder",
+        "export --out": "export model --out folder",
+        "run --out": "run run.toml --out folder",
+        "train --out": "train --tsv pairs.tsv --epochs 1 --out folder",
+        "train --prepared": "train --tsv pairs.tsv --epochs 1 --out new --prepared folder",
+    }[name]
+    place = tmp_path / "folder" / own
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("of the user")
+    before = state(tmp_path / "folder")
+    done = shell(f"synmt {command}", tmp_path)
+    assert state(tmp_path / "folder").items() >= before.items()
+    if name == "train --prepared":
+        assert done.returncode == 0, done.stderr
+    else:
+        assert (done.returncode, state(tmp_path / "folder")) == (1, before)
+        *_, last = done.stderr.splitlines()
+        assert last.startswith(f"synmt {command.split()[0]}: folder") and "new folder" in last
 
 
 @pytest.mark.parametrize("name", OUTPUTS)

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from synmt.cli.main import cli, run
 from synmt.cli.paths import Reads, Writes
+from synmt.cli.program import cli, run
 from synmt.cli.sections import Finite
 from synmt.options import LARGEST
 from synmt.streams import WrongUsage

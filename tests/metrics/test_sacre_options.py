@@ -171,3 +171,24 @@ def test_all_tokenizers_of_sacrebleu_are_known() -> None:
 def test_options_without_effect_are_refused(options: str, cause: str, tmp_path: Path) -> None:
     (tmp_path / "ref").write_text("a\n")
     assert is_wrong_usage(synmt("score", "-r", tmp_path / "ref", *options.split(), text="a\n"), cause)
+
+
+@pytest.mark.parametrize(
+    ("options", "lines", "said"),
+    [
+        ("-m ter", "今天天气很好。", "--ter-normalized --ter-asian-support"),
+        ("-m ter", "きょうはいい天気です。", "--ter-normalized --ter-asian-support"),
+        ("-m bleu", "ภาษาไทยไม่มีช่องว่าง", "--tokenize zh or --tokenize ja-mecab"),
+        ("-m bleu,ter --tokenize zh --ter-normalized --ter-asian-support", "今天天气很好。", ""),
+        ("-m ter,bleu", "今天 天气 很 好 。", ""),
+        ("-m ter,bleu", "Heute ist das Wetter gut.", ""),
+        ("-m ter,bleu", "Ja.", ""),
+        ("-m chrf", "今天天气很好。", ""),
+    ],
+)
+def test_a_text_without_spaces_is_announced_once(options: str, lines: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text(f"{lines}\n" * 30)
+    done = synmt("score", tmp_path / "text", tmp_path / "text", "-r", tmp_path / "text", *options.split())
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("compares whole sentences") == done.stderr.count("\n") == bool(said), done.stderr
+    assert said in done.stderr

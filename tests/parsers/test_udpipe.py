@@ -1,10 +1,15 @@
+import re
 from pathlib import Path
 
 import pytest
+from ufal.udpipe import Model, Pipeline, ProcessingError
 
 from synmt.parsers.parser import DEPENDENCY, ModelError, embedded_model
+from synmt.parsers.stream import parse_again
 from synmt.parsers.udpipe import HEADER, UDPipeParser
-from synmt.trees.record import UNATTACHED
+from synmt.trees.formats import conllu_of_record, read_conllu
+from synmt.trees.record import UNATTACHED, ParseRecord, read_record, write_record
+from tests.trees.strategies import UD
 
 
 def test_he_is_my_father(udpipe: UDPipeParser) -> None:
@@ -49,6 +54,67 @@ def test_a_token_of_two_words_is_parsed_as_in_text() -> None:
     (odd,) = german.parse([["zum", "im.", "Zum", "z u m".replace(" ", "\u200b"), "#"]])
     assert odd.tokens[:3] == ["zum", "im.", "Zum"] and len(odd.heads) == 5
     odd.check()
+
+
+ZUM = """\
+# sentence_of_line = 1/2
+# text = Er geht zum Haus.
+1	Er	_	PRON	_	Case=Nom|Gender=Masc|Number=Sing|Person=3|PronType=Prs	2	nsubj	_	_
+2	geht	_	VERB	_	Mood=Ind|Number=Sing|Person=3|Tense=Pres|VerbForm=Fin	0	root	_	_
+3-4	zum	_	_	_	_	_	_	_	_
+3	zu	_	ADP	_	_	5	case	_	_
+4	dem	_	DET	_	Case=Dat|Definite=Def|Gender=Neut|Number=Sing|PronType=Art	5	det	_	_
+5	Haus	_	NOUN	_	Case=Dat|Gender=Neut|Number=Sing	2	obl	_	SpaceAfter=No
+6	.	_	PUNCT	_	_	2	punct	_	_
+
+# sentence_of_line = 2/2
+# text = Er kommt.
+1	Er	_	PRON	_	Case=Nom|Gender=Masc|Number=Sing|Person=3|PronType=Prs	2	nsubj	_	_
+2	kommt	_	VERB	_	Mood=Ind|Number=Sing|Person=3|Tense=Pres	0	root	_	SpaceAfter=No
+3	.	_	PUNCT	_	_	2	punct	_	_
+"""
+
+
+@pytest.mark.parametrize("line", ["Er geht zum Haus. Er kommt.", "  Er geht\tzum Haus.   Er kommt. "])
+def test_the_words_of_multiword_tokens_are_in_conllu(line: str) -> None:
+    (record,) = UDPipeParser(str(embedded_model(DEPENDENCY, "de"))).parse([line])
+    assert record.tokens == ["Er", "geht", "zum", "Haus", ".", "Er", "kommt", "."]
+    again = read_record(write_record(record))
+    assert conllu_of_record(record) == conllu_of_record(again) == ZUM
+    assert read_conllu(record.conllu).tokens == record.tokens
+
+
+def test_new_trees_bring_the_words_of_multiword_tokens() -> None:
+    parser = UDPipeParser(str(embedded_model(DEPENDENCY, "de")))
+    (parsed,) = parser.parse(["Er geht zum Haus."])
+    bare = ParseRecord(parsed.text, parsed.tokens, parsed.spaces, sent_id="x")
+    (again,) = parse_again([bare], "trees", parser)
+    assert conllu_of_record(again) == f"# sent_id = x\n{conllu_of_record(parsed)}"
+
+
+@pytest.mark.parametrize(("language", "file"), [("de", "de_gsd"), ("de", "de_pud"), ("en", "en_pud"), ("en", "en_ewt")])
+def test_conllu_of_raw_text_is_that_of_udpipe(language: str, file: str) -> None:
+    """Every 20th sentence, with the one that follows it in the same line."""
+    if not (UD / file).exists():
+        pytest.skip("needs the shared data")
+    path = max((UD / file).glob("*test*.conllu"))
+    texts = re.findall("^# text = (.*)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    lines = [f"{one} {other}" for one, other in zip(texts[::20], texts[1::20], strict=False)]
+    model = str(embedded_model(DEPENDENCY, language))
+    loaded = Model.load(model)  # the pipeline does not keep it
+    program = Pipeline(loaded, "tokenize", Pipeline.DEFAULT, Pipeline.DEFAULT, "conllu")
+
+    def rows(block: str) -> list[list[str]]:
+        """Return the columns of each row, without lemmas, XPOS, DEPS and MISC."""
+        found = [row.split("\t") for row in block.split("\n") if row[:1].isdigit()]
+        return [[*row[:2], row[3], *row[5:8]] for row in found]
+
+    parser = UDPipeParser(model)
+    for line in lines:
+        (record,) = parser.parse([line])
+        assert rows(conllu_of_record(record)) == rows(program.process(line, ProcessingError()))
+        record.check()
+        assert read_conllu(conllu_of_record(record)[:-1]).tokens == record.tokens
 
 
 def test_a_sentence_over_the_limit_has_no_tree(monkeypatch: pytest.MonkeyPatch) -> None:

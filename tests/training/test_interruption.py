@@ -94,16 +94,19 @@ def test_a_run_stopped_by_a_signal_resumes_to_the_same_numbers(
     assert_same_runs(run(tmp_path / "model", data, config=CONFIG, resume=True), uninterrupted)
 
 
-def test_ignored_signals_stay_ignored() -> None:
-    before = signal(SIGHUP, SIG_IGN)
+def test_ignored_signals_stay_ignored_and_others_are_held_back() -> None:
+    seen: list[int] = []
+    before = [signal(SIGHUP, SIG_IGN), signal(SIGTERM, lambda number, _: seen.append(number))]
     try:
         with Interruption() as interruption:
             raise_signal(SIGHUP)
             assert interruption.signal is None
             raise_signal(SIGTERM)
-            assert interruption.signal == SIGTERM
+            assert (interruption.signal, seen) == (SIGTERM, [])
+        assert seen == [SIGTERM]
     finally:
-        signal(SIGHUP, before)
+        signal(SIGHUP, before[0])
+        signal(SIGTERM, before[1])
 
 
 def cut(data: bytes) -> bytes:

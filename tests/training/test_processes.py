@@ -161,7 +161,8 @@ def test_reading_and_writing_do_not_disturb_training(tmp_path: Path) -> None:
     with paused(first):
         assert refuses(run(command(tmp_path, "model", "--resume"), other), "another process is writing to this folder")
         assert refuses(
-            run(command(tmp_path, "model"), other), "already has a model; to continue its training run, add --resume"
+            run(command(tmp_path, "model"), other),
+            "already has a model; name a new folder, or add --resume to continue its training run",
         )
     while first.is_alive():
         done = run(["translate", str(model), str(tmp_path / "text")], other)
@@ -182,7 +183,9 @@ def test_two_aligners_cannot_be_fitted_into_one_folder(method: str, tmp_path: Pa
     again = [str(tmp_path / each) if each in ("pairs", "kept") else each for each in arguments]
     with paused(first):
         assert refuses(run([*again, "--resume"], other), "another process is writing to this folder")
-        assert refuses(run(again, other), "already has a model; to continue its training run, add --resume")
+        assert refuses(
+            run(again, other), "already has a model; name a new folder, or add --resume to continue its training run"
+        )
     done = ended(first, arguments, tmp_path)
     assert done.code == 0, done.said
     again[again.index(str(tmp_path / "kept"))] = "alone"

@@ -4,8 +4,10 @@ import json
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 import torch
@@ -185,11 +187,13 @@ def test_averaging_models_averages_their_parameters(
         run(mean.path, data, resume=True, network=tiny.CONFIG)
 
 
-def test_an_average_that_cannot_be_written_is_no_model(learnt: Folder, tmp_path: Path) -> None:
-    (tmp_path / "mean" / "model.safetensors").mkdir(parents=True)
-    with pytest.raises(BadInput, match="Is a directory"):
-        average([learnt.path], tmp_path / "mean", Notes())
-    (tmp_path / "mean" / "model.safetensors").rmdir()
+def test_an_average_that_cannot_be_written_is_no_model(
+    learnt: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("synmt.model.files.os.fsync", MagicMock(side_effect=OSError(ENOSPC, "No space left on device")))
+        with pytest.raises(BadInput, match="No space left"):
+            average([learnt.path], tmp_path / "mean", Notes())
     average([learnt.path], tmp_path / "mean", Notes())
 
 

@@ -1,5 +1,7 @@
 """Random trees for hypothesis."""
 
+from pathlib import Path
+
 from hypothesis import strategies as st
 
 from synmt.trees.constituency import Tree
@@ -7,6 +9,7 @@ from synmt.trees.formats import written
 from synmt.trees.record import ParseRecord
 
 # Bracket strings cannot hold white space in tokens, or parentheses in labels.
+UD = Path(__file__).parents[2] / ".." / "shared" / "data" / "ud"
 LABELS = st.sampled_from(["S", "NP", "VP", "NP-SBJ", "PRP$", ".", "-LRB-", "``"])
 _CHARACTERS = st.characters(blacklist_categories=["Cs", "Cc"], blacklist_characters=" ()[]{}") | st.sampled_from(
     "()[]{}"

@@ -24,9 +24,7 @@ from synmt.trees.formats import (
 )
 from synmt.trees.record import ParseRecord, RecordError, read_record, write_record
 from tests.cli.commands import shell, synmt
-from tests.trees.strategies import dependency_records
-
-UD = Path(__file__).parents[2] / ".." / "shared" / "data" / "ud"
+from tests.trees.strategies import UD, dependency_records
 
 
 def check_valid(text: str) -> int:

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,9 +16,7 @@ from synmt.trees.formats import (
     written,
 )
 from synmt.trees.record import UNATTACHED, ParseRecord, RecordError, check_heads, read_record, write_record
-from tests.trees.strategies import dependency_records
-
-UD = Path(__file__).parents[2] / ".." / "shared" / "data" / "ud"
+from tests.trees.strategies import UD, dependency_records
 
 
 def block(*rows: str, text: str = "") -> str:

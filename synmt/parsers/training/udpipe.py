@@ -6,7 +6,6 @@ models, the parser's word embeddings are initialized by word2vec on the treebank
 language may have different XPOS tags, so a tagger trained on several leaves XPOS out.
 """
 
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from ufal.udpipe import Evaluator, InputFormat, Model, ProcessingError, Sentence
 from synmt.parsers.training import complaining
 from synmt.parsers.training.treebank import read_dependencies
 from synmt.streams import BadInput, complain
+from synmt.streams.process import temporary_folder
 
 TOKENIZER = "epochs=15"
 TAGGER = "models=1;order=2;iterations=14;prune_features=1;use_lemma=0;provide_lemma=0"
@@ -72,8 +72,8 @@ def train(train_files: Sequence[Path], dev_file: Path | None) -> bytes:
         training = [sentence for number, sentence in enumerate(sentences) if number % 10]
         heldout = sentences[::10]
     tagger = TAGGER if len(train_files) == 1 else f"{TAGGER};{WITHOUT_XPOS}"
-    with tempfile.TemporaryDirectory() as folder:
-        templates, embeddings = Path(folder, "templates"), Path(folder, "embeddings")
+    with temporary_folder() as folder:
+        templates, embeddings = folder / "templates", folder / "embeddings"
         templates.write_text("\n".join(TAGGER_TEMPLATES) + "\n")
         write_embeddings([[word.form for word in list(each.words)[1:]] for each in training], embeddings)
         error = ProcessingError()

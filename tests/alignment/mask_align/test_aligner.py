@@ -133,7 +133,9 @@ def test_encoders_can_read_trees(sides: tuple[str | None, str | None], tmp_path:
 
 def test_errors_are_bad_input(tmp_path: Path) -> None:
     fit(tmp_path / "model", PAIRS[:9], **SHORT)
-    with pytest.raises(BadInput, match="already has a model; to continue its training run, add --resume"):
+    with pytest.raises(
+        BadInput, match="already has a model; name a new folder, or add --resume to continue its training run"
+    ):
         fit(tmp_path / "model", PAIRS[:9], **SHORT)
     with pytest.raises(WrongUsage, match="agreement cannot be -1"):
         fit(tmp_path / "other", PAIRS[:9], mask_align_agreement=-1.0)
