@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Self
 
-RETRY = 0.5  # seconds
+RETRY, SOON = 0.5, 0.02  # seconds
 ENDING = SIGINT, SIGTERM, SIGHUP
 OBJECTS = 100_000  # new objects between two searches; Python's default of 700 is about twenty sentences
 
@@ -97,9 +97,8 @@ class Unwinding:
     After a signal, the context ends with Ended or Interrupted, whatever other exception it meets on the way; after the
     context, signals end the process at once. Ignored signals stay ignored (nohup).
 
-    Destructors, callbacks and libraries can lose an exception. Most often, modules made by Cython do: the first Python
-    code that they call stands in a bare `except`, and signals that arrive while their library is loaded are handled in
-    that code. Ended is therefore raised again until something handles it.
+    Destructors, callbacks and libraries can lose an exception, so Ended is raised again until something handles it.
+    Compiled modules can even crash if one is raised while they are loaded, so it waits until no module is loading.
 
     A later signal ends the process at once, unless it follows within RETRY: `timeout` sends two, as do terminals.
 
@@ -148,12 +147,23 @@ class Unwinding:
                 handler(self.signal, None)
 
     def _unwind(self, received: Signals) -> None:
+        if _is_importing():
+            setitimer(ITIMER_REAL, SOON)
+            return
         setitimer(ITIMER_REAL, RETRY)
         handled = sys.exc_info()[1]
         while handled and not isinstance(handled, Ended | Interrupted | GeneratorExit):
             handled = handled.__context__
         if handled is None:
             raise Ended(received)
+
+
+def _is_importing() -> bool:
+    """Return whether the calling code is part of an import."""
+    frame: FrameType | None = sys._getframe()
+    while frame and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
+        frame = frame.f_back
+    return frame is not None
 
 
 @contextmanager
