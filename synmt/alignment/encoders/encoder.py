@@ -143,12 +143,15 @@ def _batches(windows: Sequence[_Window], most: int) -> Iterator[Sequence[_Window
 
 
 def padded(
-    inputs: Sequence[list[int]], around: tuple[list[int], list[int]], size: int | None = None
+    inputs: Sequence[list[int]], around: tuple[list[int], list[int]], step: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the ids of inputs with what begins and ends each of them, [B,J], and False where padded. size: J."""
+    """Return the ids of inputs with what begins and ends each of them, [B,J], and False where padded.
+
+    J is a multiple of `step`.
+    """
     before, after = around
     whole = [[*before, *each, *after] for each in inputs]
-    shape = len(whole), size or max(map(len, whole))
+    shape = len(whole), -(-max(map(len, whole)) // step) * step
     ids, real = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
     for row, there, each in zip(ids, real, whole, strict=True):
         row[: len(each)], there[: len(each)] = each, True

@@ -27,6 +27,7 @@ EPOCHS = 2
 BATCH_TOKENS = 640  # number of pairs × length of the longer side
 RATE = 5e-5
 WARMUP = 20  # updates
+ROWS, COLUMNS = 4, 16  # inputs are padded to multiples: on a CPU, PyTorch keeps code for each shape that it has seen
 LONGEST = 400  # subwords; longer sentences do not teach
 LEAST = 1e-6
 
@@ -53,9 +54,11 @@ def tune(
     links: how likely the words of each pair are linked, [m,n]. Weights are rounded to bf16, in which they are saved.
     """
     encoder, means, lessons = similarity.encoder, similarity.means, []
+    outside = sum(map(len, encoder.around))
+    longest = min(LONGEST, (encoder.longest + outside) // COLUMNS * COLUMNS) - outside
     for source, target, each in zip(sources, targets, links, strict=True):
         (x, of_x), (y, of_y) = encoder.subwords(source), encoder.subwords(target)
-        if 0 < max(len(x), len(y)) <= min(LONGEST, encoder.longest) and each.any():
+        if 0 < max(len(x), len(y)) <= longest and each.any():
             lessons.append(_Lesson((x, y), (of_x, of_y), each))
     batches = list(_batches(lessons))
     weights = list(encoder.weights.values())
@@ -97,15 +100,16 @@ def _batches(lessons: Sequence[_Lesson]) -> Iterator[list[_Lesson]]:
 
 
 def _loss(encoder: Encoder, batch: Sequence[_Lesson], means: tuple[Floats, Floats]) -> Tensor:
-    states = []
+    states, rows = [], -(-len(batch) // ROWS) * ROWS
     for side, mean in enumerate(means):
-        ids, real = padded([lesson.ids[side] for lesson in batch], encoder.around)
+        inputs = [lesson.ids[side] for lesson in batch] + [[]] * (rows - len(batch))
+        ids, real = padded(inputs, encoder.around, COLUMNS)
         found = encoder.run(torch.from_numpy(ids), torch.from_numpy(real)).float()
         states.append(normalize(found - torch.from_numpy(mean).to(found.device), dim=-1))
     likeness = states[0] @ states[1].transpose(-1, -2) / float(TEMPERATURE)
     begin, device = len(encoder.around[0]), likeness.device
     loss, total = torch.zeros((), device=device), torch.zeros((), device=device)
-    for lesson, each in zip(batch, likeness, strict=True):
+    for lesson, each in zip(batch, likeness, strict=False):  # later rows are padding
         (x, y), links = lesson.words, torch.from_numpy(lesson.links).to(device)
         own = each[begin : begin + len(x), begin : begin + len(y)]
         for pairs, of_given, of_other, expected in ((own, x, y, links), (own.T, y, x, links.T)):
