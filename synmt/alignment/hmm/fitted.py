@@ -12,6 +12,7 @@ from tqdm import tqdm
 from synmt.alignment import compiled
 from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Parts
+from synmt.alignment.hmm.dictionary import prior_counts, read_dictionary
 from synmt.alignment.hmm.encoded import cut, sides_of, similar_words, similarity_for
 from synmt.alignment.hmm.lexicon import Floats, Lexicon
 from synmt.alignment.hmm.model import Model, fit
@@ -50,7 +51,9 @@ class FittedHmm:
         similarity = similarity_for(options, pairs, compounds, device)
         with tqdm(total=len(sides[0]), unit=" pairs", desc="encoding", disable=None if similarity else True) as bar:
             similar = similar_words(similarity, pairs.spread(options.pairs), compounds, bar)
-        learned = cls(fit(options, cut(sides, compounds), similar), compounds, similarity)
+        parts = cut(sides, compounds)
+        prior = prior_counts(read_dictionary(options.dictionary), compounds, parts) if options.dictionary else None
+        learned = cls(fit(options, parts, similar, prior), compounds, similarity)
         return cls._of(options, (source.parts, target.parts), learned._tensors(), similarity)
 
     def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
