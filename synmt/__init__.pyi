@@ -207,6 +207,7 @@ def align(
     hmm_compounds: int | None = None,
     hmm_concentration: float | None = None,
     hmm_null: float | None = None,
+    hmm_dictionary: str | pathlib.Path | None = None,
     hmm_encoder: str | pathlib.Path | None = None,
     hmm_encoded: int | None = None,
     hmm_frequent: int | None = None,

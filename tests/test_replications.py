@@ -181,7 +181,7 @@ def test_the_projection_run_produces_a_table(data: Path, tmp_path: Path) -> None
     (data / "pud.en").write_text("".join(f"{english}\n" for _, english in PAIRS))
     text = ENCODERS.with_name("replicate-projection.toml").read_text()
     file = tmp_path / "projection.toml"
-    file.write_text(text.replace("[project]", '[align]\nmethod = "hmm"\n[project]'))
+    file.write_text(text.replace("[align]", '[align]\nmethod = "hmm"'))
     first, again = (synmt("run", file, "--data", data, "--format", "jsonl") for _ in range(2))
     assert first.returncode == again.returncode == 0, first.stderr
     rows = list(map(json.loads, first.stdout.splitlines()))
@@ -196,3 +196,13 @@ def test_the_projection_run_produces_a_table(data: Path, tmp_path: Path) -> None
     done = synmt("run", file, "--data", data, "--format", "jsonl", "--report", page)
     assert done.returncode == 0 and links.read_bytes() == before, done.stderr
     assert "vogel1996hmm" in page.read_text() and '"curves":[]' in page.read_text()
+
+
+def test_the_projection_of_pud_needs_no_other_pairs(data: Path, tmp_path: Path) -> None:
+    text = ENCODERS.with_name("replicate-pud.toml").read_text()
+    file = tmp_path / "pud.toml"
+    file.write_text(text.replace("fr_pud", "de_pud").replace('"fr"', '"de"') + '[align]\nhmm-encoder = "none"\n')
+    done = synmt("run", file, "--data", data, "--format", "jsonl")
+    assert done.returncode == 0, done.stderr
+    rows = list(map(json.loads, done.stdout.splitlines()))
+    assert [(row["test"], row["system"]) for row in rows[::3]] == [("pud", "votes"), ("pud", "votes --fit")]

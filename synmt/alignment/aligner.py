@@ -23,7 +23,7 @@ from synmt.alignment import ALIGNERS
 from synmt.alignment.config import Heuristic, LinksBy
 from synmt.model.config import check_text
 from synmt.model.files import CONFIG_FILE, check_new, locked, naming, read_config, write_config
-from synmt.model.made import check_same
+from synmt.model.made import check_same, identity
 from synmt.options import chosen, settings_of
 from synmt.streams import BadInput, Message, Notes, WrongUsage
 from synmt.streams.process import random_numbers_kept
@@ -212,9 +212,13 @@ def write_saved(folder: Path, aligner: Aligner, **own: Any) -> None:
 
 
 def made_of(aligner: Aligner, bitext: FitBitext) -> dict[str, object]:
-    """Return what a fitted aligner depends on, for its folder: checksums of its inputs, and its options by name."""
-    name = name_of(aligner)
-    options = {f"--{name}-{each}".replace("_", "-"): value for each, value in options_of(aligner).items()}
+    """Return what a fitted aligner depends on, for its folder: checksums of its inputs, and its options by name, with
+    the checksum of a file. Raises BadInput."""
+    options: dict[str, object] = {}
+    for each in settings_of(type(aligner)):
+        value = getattr(aligner, each.name)
+        is_file = each.metavar == "FILE" and value is not None
+        options[f"--{name_of(aligner)}-{each.name}".replace("_", "-")] = identity(Path(value)) if is_file else value
     return {**inputs_of(bitext.pairs, bitext.guide), **options}
 
 

@@ -94,6 +94,11 @@ class Hmms:
                 self.fitted[1].save(folder / NEURAL)
             write_saved(folder, self, parts=self._names())
 
+    @property
+    def temperature(self) -> float:
+        """Return the temperature of `hmm` if it is alone, otherwise 1: an average needs none."""
+        return self.fitted[0].temperature if self.fitted and len(self.fitted) == 1 else 1.0
+
     def _names(self) -> list[str]:
         assert self.fitted
         return list(self.parts[: len(self.fitted)])

@@ -9,7 +9,7 @@ import orjson
 import torch
 
 from synmt.device import local_device
-from tests.bench.aligners import compare_fits
+from tests.bench.aligners import Fit, compare_fits
 from tests.bench.alignment import compare_alignment
 from tests.bench.commands import measure_commands
 from tests.bench.pairs import Comparison, Measure
@@ -20,7 +20,7 @@ from tests.bench.training import compare_training
 from tests.bench.translation import compare_translation
 from tests.bench.trees import compare_relations
 
-Row = Comparison | Measure
+Row = Comparison | Measure | Fit
 # The function that makes each part of the table. It takes the number of timed rounds, the device of networks, and data.
 PARTS: dict[str, Callable[[int, torch.device, Path | None], Iterable[Row]]] = {
     "relations": lambda rounds, *_: compare_relations(rounds),
@@ -63,6 +63,9 @@ def rows(parts: Iterable[str], rounds: int, device: torch.device, data: Path | N
 def line(row: Row) -> str:
     if isinstance(row, Measure):
         return f"{row.name:<50}{number(row.value):>10} {row.unit}"
+    if isinstance(row, Fit):
+        seconds, memory = number(row.seconds), number(row.memory)
+        return f"{f'{row.aligner}, {row.bitext}':<50}{row.error_rate:>6.1f} AER{seconds:>8} CPU s{memory:>8} MiB"
     return (
         f"{row.name:<50}{number(row.rate):>10} /{number(row.other_rate):>9} {row.unit:<12}"
         f" ratio {row.ratio:.3f} ({row.lowest:.3f} to {row.highest:.3f})"

