@@ -40,7 +40,7 @@ HMM, NEURAL = "hmm", "neural-hmm"
 # Per pair of words: time to fit hmm, to read the pair once with neural-hmm, and to align it; measured as in
 # docs/results.md.
 SECONDS_ENCODED, TUNED = 0.2e-3, 8  # per word; a pair to tune the encoder on takes as long as this number of others
-FEW = 5000  # pairs to encode that nearly suffice
+FEW = 5000  # pairs to encode, if there is no time for all
 SECONDS, SECONDS_READ, SECONDS_ALIGNED, BYTES = 0.9e-6, 1.8e-6, 1.0e-6, 42
 MOST_CELLS = 3 << 23  # number of cells up to which hmm allocates all memory at once
 LONGER = 1.6  # factor by which hmm is slower with more cells
@@ -130,7 +130,7 @@ class Hmms:
             per_pair = SECONDS_ENCODED * 2 * (cells / pairs) ** 0.5
             encoded = min(hmm.encoded or pairs, pairs) + TUNED * min(hmm.tuning, pairs)
             seconds, less = (START[0] + of_words + per_pair * each for each in (encoded, FEW))
-            faster = f"; --hmm-encoded {FEW} takes {less:.0f} s and made 4 % more errors" if encoded > 4 * FEW else ""
+            faster = f"; --hmm-encoded {FEW} takes {less:.0f} s and made 24 % more errors" if encoded > 4 * FEW else ""
             return Message(
                 f"fits hmm with the encoder {encoders.PACKAGE} to {pairs} pairs: about {seconds:.0f} s of a current"
                 f" core{faster}; without it (--hmm-encoder none), {HMM} and {NEURAL} made 28 to 77 % more errors on"
