@@ -1,7 +1,8 @@
 """Runs that compare aligners. They learn from the training pairs and the pairs of the tests, as in the literature, and
 never see the gold links.
 
-Aligners read lowercased words. Training pairs that share a sentence with a test are left out.
+Aligners read lowercased words, except those with encoders. Training pairs that share a sentence with a test are left
+out.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,9 @@ from synmt.runs.tasks import Cost, Workplace
 from synmt.runs.work import Work, check_sizes, form_of, named
 from synmt.streams import BadInput, Message, counted, read_lines, side_by_side
 from synmt.text.links import Links, open_links, read_links_between
+
+TREES = "trees.tsv"
+CASED = frozenset({"embeddings", "hmm", "hmms"})  # methods with encoders, which know words by their capitals
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,15 @@ class Row:
     def others(self) -> tuple[str, ...]:
         return (*self.links_from, *filter(None, (self.guide, self.models)))
 
+    @property
+    def pairs(self) -> str:
+        """Return the name of the file of its pairs."""
+        if self.reads_trees:
+            return TREES
+        if self.letters:
+            return f"words-{self.letters}.tsv"
+        return "cased.tsv" if self.method in CASED else "words.tsv"
+
 
 class Aligners(Work):
     """The work of a run that compares aligners."""
@@ -66,10 +79,12 @@ class Aligners(Work):
         self.rows = rows_of(run)
         self.sets = {test: sets_of(run) for test in run.tests}
         for size in self.run.sizes:
-            for letters in sorted({row.letters or 0 for row in self.rows.values()}):
-                self._add_bitext(size, letters or None)
-            if any(row.reads_trees for row in self.rows.values()):
-                self._add_trees(size)
+            for name, row in sorted({row.pairs: row for row in self.rows.values()}.items()):
+                if row.reads_trees:
+                    self._add_trees(size)
+                else:
+                    own = {"letters": row.letters} if row.letters else {"cased": True} if row.method in CASED else {}
+                    self._prepare(self._data(size, name), {**self._bitext(size), **own})
             for seed in self.run.seeds:
                 for name in _in_order(self.rows):
                     if seed == self._seed(name, seed):
@@ -118,10 +133,6 @@ class Aligners(Work):
         data: Options = {"train": [train.source, train.target]} if train else {}
         return {"tests": tests, "languages": list(self.run.languages), **data, **({"lines": size} if size else {})}
 
-    def _add_bitext(self, size: int | None, letters: int | None) -> None:
-        path = self._data(size, f"words-{letters}.tsv" if letters else "words.tsv")
-        self._prepare(path, {**self._bitext(size), **({"letters": letters} if letters else {})})
-
     def _prepare(self, path: Path, options: Options) -> None:
         tests = [each for files in options["tests"] for each in files]
         inputs = {**options, "tests": tests, "languages": " ".join(options["languages"])}
@@ -137,19 +148,18 @@ class Aligners(Work):
             path = self.place.folder / "data" / "parsed" / str(size or "all") / f"{side}" / "words.jsonl"
             options = {**self.run.parse_options("udpipe", language, self.run.languages), "input": "tokens"}
             parsed.append(self.add_parse(words, path, options))
-        path = self._data(size, "trees.tsv")
+        path = self._data(size, TREES)
         work = partial(self.place.write, path, "joined", {"columns": [[each] for each in parsed]})
         self.add(("preparing", f"{path.parent.name}/{path.name}"), path, {"columns": parsed}, work)
 
     def _add_aligner(self, size: int | None, name: str, seed: int) -> None:
         """Add the task that fits an aligner and links the bitext."""
         row, path = self.rows[name], self._links_of(size, name, seed)
-        pairs = "trees.tsv" if row.reads_trees else f"words-{row.letters}.tsv" if row.letters else "words.tsv"
         found = {
             each: self._links_of(size, each, self._seed(each, seed)) if each in self.rows else Path(each)
             for each in row.others
         }
-        inputs = {"pairs": self._data(size, pairs), "tokenizer": "none", **row.options}
+        inputs = {"pairs": self._data(size, row.pairs), "tokenizer": "none", **row.options}
         if row.links_from:
             inputs = {**inputs, "links-from": [found[each] for each in row.links_from]}
             self.add_call(("aligning", named(name, seed, size)), path, "align", inputs)

@@ -142,10 +142,11 @@ def bitext(
     train: list[str] | None = None,
     lines: int | None = None,
     letters: int | None = None,
+    cased: bool = False,
     side: int | None = None,
 ) -> None:
-    """Write the bitext for aligners as `source TAB target`, in lower case: the training pairs, without pairs that
-    share a sentence with a test, then the pairs of the tests.
+    """Write the bitext for aligners as `source TAB target`, in lower case unless `cased`: the training pairs, without
+    pairs that share a sentence with a test, then the pairs of the tests.
 
     train: files of raw text, tokenized by Moses; lines: number of training pairs to use, None for all; tests: files of
     tokens; letters: length to which words are truncated, None for no limit; side: write only the words of this side,
@@ -161,7 +162,8 @@ def bitext(
         if side is not None:
             print(" ".join(pair[side]))
         else:
-            print("\t".join(" ".join(word.lower()[:letters] for word in words) for words in pair))
+            shown = ((word if cased else word.lower()[:letters] for word in words) for words in pair)
+            print("\t".join(map(" ".join, shown)))
 
 
 def pairs_of_words(files: list[str]) -> Iterator[list[list[str]]]:
