@@ -262,7 +262,6 @@ def align(
     lisa_test_parents: Literal["predicted", "gold", "mixed"] | None = None,
     label_features_fields: str | None = None,
     label_features_size: int | None = None,
-    fixed_heads_patterns: str | None = None,
     supervised_heads_teach: str | None = None,
     supervised_heads_layer: int | None = None,
     supervised_heads_weight: float | None = None,
@@ -454,7 +453,6 @@ def train(
     lisa_test_parents: Literal["predicted", "gold", "mixed"] | None = None,
     label_features_fields: str | None = None,
     label_features_size: int | None = None,
-    fixed_heads_patterns: str | None = None,
     supervised_heads_teach: str | None = None,
     supervised_heads_layer: int | None = None,
     supervised_heads_weight: float | None = None,
@@ -467,9 +465,6 @@ def train(
     gcn_labels: bool | None = None,
     gcn_gates: bool | None = None,
     gcn_variant: Literal["paper", "reference"] | None = None,
-    supervised_decoder_heads_teach: str | None = None,
-    supervised_decoder_heads_layer: int | None = None,
-    supervised_decoder_heads_weight: float | None = None,
 ) -> pathlib.Path: ...
 def translate(
     model: str | pathlib.Path | collections.abc.Sequence[str | pathlib.Path],

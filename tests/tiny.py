@@ -41,10 +41,8 @@ SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
     "lisa": {"lisa": {}},
     "lisa, gold": {"lisa": {"layer": 2, "train_parents": "gold", "test_parents": "gold"}},
     "label-features": {"label-features": {"fields": "deprels", "size": 4}},
-    "fixed heads": {"fixed-heads": {"patterns": "right"}},
     "supervised heads": {"supervised-heads": {"teach": "previous+parent@1+children@2.2"}},
     "multitask": {"multitask": {}},
-    "mixed": {"mixed": {}},
     "all but multitask": {"mask": {}, "lisa": {}, "pascal": {"heads": 1}, "label-features": {"size": 4}},
     "mask+pascal": {"mask": {}, "pascal": {"heads": 1}},
     "supervised heads, masks": {"supervised-heads": {"teach": "mask:near+latest-linked@2.2"}},
@@ -70,11 +68,6 @@ TARGET_SYSTEMS: dict[str, TargetSide] = {
     "gcn, reference": target_side({"gcn": {"variant": "reference", "layers": 1}}, {"root_arc": True}),
     "gcn, reference, split arcs": target_side({"gcn": {"variant": "reference"}}, {"split": True, "root_arc": True}),
     "parent+gcn": target_side({"parent": {}, "gcn": {}}),
-    "supervised heads": target_side({"supervised-decoder-heads": {"teach": "previous+parent@1+children@2.2"}}),
-    "tags+supervised heads": target_side({"tags": {}, "supervised-decoder-heads": {"teach": "latest-linked+random@1"}}),
-    "transitions+supervised heads": target_side(
-        {"transitions": {}, "supervised-decoder-heads": {"teach": "self+shuffled-parent@1"}}, {"root_arc": True}
-    ),
 }
 PREFIX_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.reads_prefixes]
 TREE_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.spelling.trees]

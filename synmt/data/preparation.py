@@ -83,9 +83,8 @@ def _example(
     """Return a pair as an example of an idea's task. Raises BadInput."""
     left, right = pair.lines
     learned = config.learned(pair.source)
-    source = learned.without_trees() if task == "translate-unparsed" else learned
     with left.naming():
-        features = config.source.features(source, segment, task)
+        features = config.source.features(learned, segment, task)
         without = config.source.features(learned.without_trees(), segment, task) if bare else None
         entries = idea.target(pair.source, task) if task == "parse" else []
     target = ParseRecord() if task == "parse" else config.learned(pair.target)

@@ -15,7 +15,6 @@ SOURCE_IDEAS = Registry(
     {
         "sequence": "synmt.ideas.sequence:Sequence",
         "linearized": "synmt.ideas.source.linearized:Linearized",
-        "mixed": "synmt.ideas.source.mixed:Mixed",
         "mask": "synmt.ideas.source.mask:Mask",
         "label-masks": "synmt.ideas.source.label_masks:LabelMasks",
         "named-masks": "synmt.ideas.source.named_masks:NamedMasks",
@@ -23,8 +22,7 @@ SOURCE_IDEAS = Registry(
         "lisa": "synmt.ideas.source.lisa:Lisa",
         "multitask": "synmt.ideas.source.multitask:Multitask",
         "label-features": "synmt.ideas.source.label_features:LabelFeatures",
-        "fixed-heads": "synmt.ideas.source.fixed_heads:FixedHeads",
-        "supervised-heads": "synmt.ideas.supervised_heads:SupervisedHeads",
+        "supervised-heads": "synmt.ideas.source.supervised_heads:SupervisedHeads",
     },
     "synmt.ideas.source:SourceIdea",
 )
@@ -38,7 +36,6 @@ TARGET_IDEAS = Registry(
         "bitran": "synmt.ideas.target.bitran:BiTran",
         "parent": "synmt.ideas.target.parent:Parent",
         "gcn": "synmt.ideas.target.gcn:Gcn",
-        "supervised-decoder-heads": "synmt.ideas.supervised_heads:SupervisedDecoderHeads",
     },
     "synmt.ideas.target:TargetIdea",
 )

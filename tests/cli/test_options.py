@@ -66,8 +66,8 @@ VALUES = {
     "metric": "ter", "by-length": "10,20", "references": FILE, "model": "mask", "bpe": "codes", "init": "init",
     "source-syntax": "label-features", "align target-syntax": "label-features", "train target-syntax": "gcn",
     "label-features-fields": "upos", "mask-relations": "parent+child", "pascal-layers": "1:1",
-    "fixed-heads-patterns": "next", "supervised-heads-teach": "next+parent",
-    "supervised-decoder-heads-teach": "self+parent", "named-masks-names": "near",
+    "supervised-heads-teach": "next+parent",
+    "named-masks-names": "near",
     "width": "64", "heads": "2", "cross-attention": "all", "preset": "paper",
     "n-best": "2", "layer": "2",
 }  # fmt: skip

@@ -228,7 +228,7 @@ def corpora(folder: Path, target: str = "sequence") -> tuple[PairFiles, PairFile
     return data, PairFiles(str(folder / "dev"), data.target), sources
 
 
-@pytest.mark.parametrize("system", ["sequence", "mask", "linearized", "mixed", "multitask", "lisa"])
+@pytest.mark.parametrize("system", ["sequence", "mask", "linearized", "multitask", "lisa"])
 @pytest.mark.parametrize("target", ["sequence", "transitions", "tags"])
 def test_columns_are_computed_once_per_pair_and_task(
     system: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -19,7 +19,6 @@ SIDES = (IDEAS, IDEAS / "source", IDEAS / "target")  # ideas of both sides are o
 # Other places that use a name, or where the word means something else.
 EXCEPTIONS = {
     "label-features": {"ideas/source/pascal/__init__.py": "the systems of a paper's experiments"},
-    "linearized": {"ideas/source/mixed.py": "the sentences of mixed are linearized, or they are not"},
     "lisa": {"ideas/source/pascal/__init__.py": "the systems of a paper's experiments"},
     "mask": {
         "inspection/strengths.py": "a picture of the parameters of this idea",
@@ -28,15 +27,9 @@ EXCEPTIONS = {
         "cli/cite.py": "an example in the help",
         "cli/train.py": "an example in the help",
     },
-    "mixed": {
-        "metrics/config.py": "the case of letters",
-        "metrics/translations.py": "the case of letters",
-        "ideas/source/lisa/attention.py": "parents that are right for some words alone",
-        "ideas/source/lisa/__init__.py": "parents that are right for some words alone",
-    },
     "multitask": {"ideas/source/pascal/__init__.py": "the systems of a paper's experiments"},
     "parent": {
-        "ideas/supervised_heads/patterns.py": "a pattern that heads are taught",
+        "ideas/source/supervised_heads/patterns.py": "a pattern that heads are taught",
         "trees/linearization.py": "a relation of nodes",
     },
     "tags": {

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from synmt.ideas.source import SOME_HEADS, Layout, subwords
-from synmt.ideas.supervised_heads import SupervisedDecoderHeads, SupervisedHeads
-from synmt.ideas.supervised_heads.attention import log_mass, target_tokens
-from synmt.ideas.supervised_heads.patterns import NOTHING, OF_DECODERS, OF_TREES, PATTERNS, REVERSED, Taught
+from synmt.ideas.source.supervised_heads import SupervisedHeads
+from synmt.ideas.source.supervised_heads.attention import log_mass, target_tokens
+from synmt.ideas.source.supervised_heads.patterns import OF_TREES, PATTERNS, REVERSED, Taught
 from synmt.model.source import source_side
 from synmt.nn.attention import AttentionEdit, HeadEdit, HeadWatch, Recorder, SelfAttention
 from synmt.nn.encoding import SourceBatch
@@ -32,10 +32,6 @@ BY_HAND = {  # the words, from 0, that each word of MONKEY learns to attend to
     "parent": [{1}, {2}, {2}, {4}, {2}],
     "children": [set(), {0}, {1, 4}, set(), {3}],
     "latest-linked": [set(), {0}, {1}, set(), {3}],
-}
-EARLIER = {  # the same for a decoder, where it differs
-    "parent": [set(), set(), {2}, set(), {2}],
-    "children": [set(), {0}, {1}, set(), {3}],
 }
 
 
@@ -64,21 +60,6 @@ def test_a_source_sentence_worked_by_hand(pattern: str) -> None:
     layout = Layout(["<a>", *inner.tokens, "<b>"], [-1, *inner.words, -1])
     found = taught_tokens(MONKEY, layout, pattern)
     assert found.tolist() == slow_targets(MONKEY, layout, BY_HAND[pattern])
-
-
-@pytest.mark.parametrize("pattern", sorted({*BY_HAND} - {"next"}))
-def test_a_target_worked_by_hand(pattern: str) -> None:
-    """Each position has those targets of its word that were read so far; the begin of sentence and arcs have none."""
-    entries = ["The", "mon@@", "key", " <arc>", "eats", "a", "banana"]
-    columns = SupervisedDecoderHeads(teach=pattern).columns(MONKEY, entries)
-    words = columns["taught_words"]
-    assert words == [0, 1, 2, 2, 0, 3, 4, 5]
-    taught = EARLIER.get(pattern, BY_HAND[pattern])
-    found = target_tokens(torch.tensor([words]), torch.tensor([columns[f"taught_{pattern}"]]), pattern in REVERSED)
-    assert found[0].tril().tolist() == [
-        [bool(word and key) and place <= query and key - 1 in taught[word - 1] for place, key in enumerate(words)]
-        for query, word in enumerate(words)
-    ]
 
 
 @pytest.mark.parametrize("pattern", sorted(OF_TREES))
@@ -137,12 +118,6 @@ def test_the_gradient_of_the_loss() -> None:
     assert logits.grad.isfinite().all()
 
 
-@given(st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=9))
-def test_random_targets_of_a_decoder_are_earlier_words(tokens: list[str]) -> None:
-    drawn = OF_DECODERS["random"](ParseRecord(tokens=tokens))
-    assert drawn[0] == NOTHING and all(0 <= other < word for word, other in enumerate(drawn) if word)
-
-
 @pytest.mark.parametrize("system", ["supervised heads", "supervised heads, masks", "mask+supervised heads"])
 def test_loss_and_accuracy_against_a_slow_twin(system: str) -> None:
     """The twin uses the weights that inspection shows, sentence by sentence and word by word."""
@@ -187,55 +162,11 @@ def test_loss_and_accuracy_against_a_slow_twin(system: str) -> None:
     }
 
 
-@pytest.mark.parametrize("target", [name for name in tiny.TARGET_SYSTEMS if "supervised" in name])
-def test_loss_and_accuracy_of_a_decoder_against_a_slow_twin(target: str) -> None:
-    """The twin uses the weights that inspection shows, target by target and position by position."""
-    data, vocabulary = tiny.corpus("sequence", target)
-    model = tiny.model("sequence", vocabulary, target=target)
-    side = tiny.TARGET_SYSTEMS[target]
-    idea = side.ideas["supervised-decoder-heads"]
-    assert isinstance(idea, SupervisedDecoderHeads)
-    layers: list[Any] = list(model.network.decoder)
-    with Recorder([layer.attention for layer in layers]) as recorder, torch.no_grad():
-        loss = model.loss(*data.batch([0, 1, 3], CPU))
-    expected, right, rows = 0.0, dict.fromkeys(idea.taught(), 0), dict.fromkeys(idea.taught(), 0)
-    for place, index in enumerate([0, 1, 3]):
-        record, entries = tiny.target_records()[index], tiny.target_entries(target)[index]
-        cut = tiny.segment if side.spelling.trees else tiny.whole
-        of_subwords = iter([number for number, word in enumerate(record.tokens) for _ in cut(word)])
-        read = [entry for entry in entries if "ARCS:" not in entry]
-        words = [-1, *(-1 if "-ARC:" in entry else next(of_subwords) for entry in read)]
-        for lesson in idea.taught():
-            weights = recorder.weights[lesson.layer - 1][place, lesson.head].detach()
-            given_words = OF_DECODERS[lesson.pattern](record)
-            for query, word in enumerate(words):
-                keys = [
-                    key
-                    for key, other in enumerate(words[: query + 1])
-                    if min(word, other) >= 0
-                    and (
-                        given_words[other] == word != other
-                        if lesson.pattern == "children"
-                        else given_words[word] == other
-                    )
-                ]
-                if keys:
-                    expected -= idea.weight * math.log(sum(float(weights[query, key]) for key in keys))
-                    if words.index(word) == query:
-                        rows[lesson] += 1
-                        right[lesson] += int(weights[query].argmax()) in keys
-    assert (loss.total - loss.translation).item() == pytest.approx(expected, rel=1e-5)
-    assert {name: found() for name, found in loss.accuracies.items()} == {
-        f"target {each.pattern}@{each.layer}.{each.head + 1}": (right[each], rows[each]) for each in idea.taught()
-    }
-
-
 @pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize(("source", "target"), [("supervised heads", "sequence"), ("sequence", "supervised heads")])
-def test_everything_else_stays_the_same(source: str, target: str, training: bool) -> None:
+def test_everything_else_stays_the_same(training: bool) -> None:
     """With the parameters of `sequence`, states and translation loss are the same bit by bit, also with dropout."""
     found = []
-    for system, side in (("sequence", "sequence"), (source, target)):
+    for system, side in (("sequence", "sequence"), ("supervised heads", "sequence")):
         data, vocabulary = tiny.corpus(system, side)
         model = tiny.model(system, vocabulary, target=side).train(training)
         for layer in [*model.network.encoder.layers, *model.network.decoder]:

@@ -65,9 +65,8 @@ def saved(
     [
         ("sequence", "sequence"),
         ("linearized", "sequence"),
-        ("mixed", "sequence"),
         ("multitask", "sequence"),
-        ("supervised heads", "supervised heads"),
+        ("supervised heads", "sequence"),
     ],
 )
 def test_an_exported_model_gives_the_same_scores_and_translations(

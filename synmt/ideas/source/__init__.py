@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Idea = TypeVar("Idea")
 Value = TypeVar("Value")
-Task = Literal["translate", "translate-unparsed", "parse"]  # translate-unparsed: ignore the sentence's trees
+Task = Literal["translate", "parse"]
 Heads = Mapping[int, tuple[int, ...]]  # by layer, counted from 1: heads, counted from 0
 SOME_HEADS = "some heads"  # among needs: the heads of a partial tree suffice
 NAMES = {

@@ -1,4 +1,4 @@
-"""`supervised-heads`, `supervised-decoder-heads`: chosen heads learn where to attend, in training only.
+"""`supervised-heads`: chosen heads learn where to attend, in training only.
 
 After Strubell, Verga, Andor, Weiss & McCallum (2018), "Linguistically-Informed Self-Attention for Semantic Role
 Labeling", EMNLP, but without a biaffine scorer and without replacing any weights. In translation, Deguchi, Tamura &
@@ -12,13 +12,10 @@ subwords of its target words:
 A_h is the head's softmax before dropout. There are no new parameters, and the forward pass does not change. The trained
 model is therefore a plain Transformer: it translates without a parser, as fast as `sequence`, and can be exported.
 
-Each head is taught one pattern (patterns.py). On the source side it can also be taught one of the user's own masks,
+Each head is taught one pattern (patterns.py). It can also be taught one of the user's own masks,
 `mask:NAME`: all words that the record's mask marks in the row of the token's word. Words without a head, and sentences
 without a tree, add no loss to heads that are taught trees.
 
-On the target side, the heads belong to the decoder's causal self-attention. The position that reads a token of word t
-is taught only targets that do not come later, such as the parent if it is to the left (Deguchi et al.), or the latest
-word that t is linked with. If all targets of a word are to its right, it adds no loss.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,19 +23,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from synmt.ideas.source import SOME_HEADS, Heads, Layout, SourceIdea, mask_over_tokens
-from synmt.ideas.supervised_heads.patterns import MASK, OF_DECODERS, OF_TREES, PATTERNS, Taught, read_taught
-from synmt.ideas.target import CAUSAL, TargetIdea
+from synmt.ideas.source.supervised_heads.patterns import MASK, OF_TREES, PATTERNS, Taught, read_taught
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
-from synmt.text.bpe import JOINER
-from synmt.text.vocabulary import Vocabulary, is_structural
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from synmt.ideas.supervised_heads.attention import DecoderHeadSupervision, HeadSupervision
+    from synmt.ideas.source.supervised_heads.attention import HeadSupervision
 
 
 @dataclass(frozen=True)
@@ -86,68 +80,9 @@ class SupervisedHeads(SourceIdea):
         return _heads_of(self.taught(config.encoder_layers))
 
     def encoder_part(self, config: TransformerConfig, labels: Mapping[str, Sequence[str]]) -> "HeadSupervision":
-        from synmt.ideas.supervised_heads.attention import HeadSupervision
+        from synmt.ideas.source.supervised_heads.attention import HeadSupervision
 
         return HeadSupervision(config.encoder_layers, self.taught(config.encoder_layers), self.weight)
-
-
-@dataclass(frozen=True)
-class SupervisedDecoderHeads(TargetIdea):
-    """Columns: as for `supervised-heads`, for the positions of the decoder's input."""
-
-    cites: ClassVar[tuple[str, ...]] = ("strubell2018linguistically", "deguchi2019dependency")
-
-    runs = CAUSAL
-    training_only = True
-
-    teach: str = setting(
-        "previous",
-        f"what each head learns to attend to, joined by +: {', '.join(OF_DECODERS)}; parent@3 is in layer 3,"
-        " parent@3.2 its second head",
-    )
-    layer: int | None = setting(None, "decoder layer of heads without @ (2, or 1 of 1)", 1, 256)
-    weight: float = setting(0.3, "weight of the loss of attention: λ")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.taught()
-
-    def taught(self, layers: int = 2) -> list[Taught]:
-        """Return the supervised heads of a decoder, as `read_taught` does."""
-        return read_taught(self.teach, self.layer or min(2, layers), OF_DECODERS)
-
-    def needs(self, training: bool) -> frozenset[str]:
-        of_trees = any(each.pattern in OF_TREES for each in self.taught())
-        return frozenset({SOME_HEADS}) if training and of_trees else frozenset()
-
-    def columns(self, record: ParseRecord, entries: Sequence[str]) -> dict[str, list[int]]:
-        numbers = _words_of(entries) if record.tokens else [0] * (1 + len(entries))  # a task other than translation
-        found = {"taught_words": numbers}
-        for name in {each.pattern: None for each in self.taught()}:
-            words = [0, *(word + 1 for word in OF_DECODERS[name](record))]
-            found[f"taught_{name}"] = [words[number] for number in numbers]
-        return found
-
-    def owned_heads(self, config: TransformerConfig) -> Heads:
-        return _heads_of(self.taught(config.decoder_layers))
-
-    def decoder_part(self, config: TransformerConfig, vocabulary: Vocabulary) -> "DecoderHeadSupervision":
-        from synmt.ideas.supervised_heads.attention import DecoderHeadSupervision
-
-        return DecoderHeadSupervision(config.decoder_layers, self.taught(config.decoder_layers), self.weight)
-
-
-def _words_of(entries: Sequence[str]) -> list[int]:
-    """Return the number of the word read at each position, from 1; 0 at begin of sentence and structure, [1+t]."""
-    numbers, word, is_open = [0], 0, False
-    for entry in entries:
-        if is_structural(entry):
-            numbers.append(0)
-            continue
-        word += not is_open
-        is_open = entry.endswith(JOINER)
-        numbers.append(word)
-    return numbers
 
 
 def _heads_of(taught: Sequence[Taught]) -> Heads:

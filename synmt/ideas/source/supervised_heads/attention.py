@@ -10,9 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.ideas.supervised_heads.patterns import MASK, REVERSED, Taught
+from synmt.ideas.source.supervised_heads.patterns import MASK, REVERSED, Taught
 from synmt.nn.attention import PLAIN, AttentionEdit, HeadWatch
-from synmt.nn.decoders import DecoderPass, TargetBatch
+from synmt.nn.decoders import DecoderPass
 from synmt.nn.encoding import EncoderPass, SourceBatch
 
 
@@ -35,28 +35,6 @@ class HeadSupervision(nn.Module):
             else:
                 targets = target_tokens(words, batch.columns[name], each.pattern in REVERSED)
             _Lesson(HeadWatch(each.head), self.weight, words, targets).join(run, each)
-        return run
-
-
-class DecoderHeadSupervision(nn.Module):
-    """Like HeadSupervision, for causal self-attention in decoder layers, where no position attends to a later one."""
-
-    reads, training_only = "", True
-
-    def __init__(self, layers: int, taught: Sequence[Taught], weight: float) -> None:
-        super().__init__()
-        self.layers, self.taught, self.weight = layers, taught, weight
-
-    def forward(self, tensors: None, queries: Tensor, target: TargetBatch) -> DecoderPass:
-        run = DecoderPass([PLAIN] * self.layers)
-        if "taught_words" not in target.columns:  # in scoring
-            return run
-        words = target.columns["taught_words"]
-        later = torch.arange(words.shape[1], device=words.device) > queries.unsqueeze(1)
-        for each in self.taught:
-            given = target.columns[f"taught_{each.pattern}"]
-            targets = target_tokens(words, given, each.pattern in REVERSED) & ~later
-            _Lesson(HeadWatch(each.head), self.weight, words, targets, later).join(run, each, side="target ")
         return run
 
 

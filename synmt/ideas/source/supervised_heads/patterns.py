@@ -60,11 +60,6 @@ def _random_others(record: ParseRecord) -> list[int]:
     return [other + (other >= word) for word, other in enumerate(drawn)]
 
 
-def _random_earlier(record: ParseRecord) -> list[int]:
-    generator = _generator(record)
-    return [generator.randrange(word) if word else NOTHING for word in range(len(record.tokens))]
-
-
 def _generator(record: ParseRecord) -> random.Random:
     return random.Random(zlib.crc32(" ".join(record.tokens).encode()))
 
@@ -85,10 +80,6 @@ PATTERNS: Mapping[str, Pattern] = {
     "parent": parents_of_words, "children": parents_of_words, "latest-linked": _latest_linked,
     "shuffled-parent": _shuffled_parents, "random": _random_others,
 }  # fmt: skip
-OF_DECODERS: Mapping[str, Pattern] = {
-    **{name: pattern for name, pattern in PATTERNS.items() if name != "next"},
-    "random": _random_earlier,
-}
 OF_TREES = frozenset({"parent", "children", "latest-linked", "shuffled-parent"})
 REVERSED = frozenset({"children"})  # the pattern maps each word to the word that should attend to it
 
