@@ -17,7 +17,7 @@ FLOORS = [
     ["device", "parameters", "text"],
     ["trees", "nn"],
     ["metrics", "demo"],
-    ["challenge", "parsers", "ideas"],
+    ["challenge", "parsers", "components"],
     ["model"],
     ["data"],
     ["projection", "search"],

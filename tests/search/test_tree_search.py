@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from synmt.ideas.target.arcs.search import ArcOutput
+from synmt.components.output import ArcOutput
 from synmt.nn.config import Positions
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.scores import ForcedPair, force, force_words
