@@ -23,7 +23,7 @@ FLOORS = [
     ["projection", "search"],
     ["training"],
     ["alignment", "inspection"],
-    ["api"],
+    ["api", "testing"],
     ["runs"],
     ["cli"],
     ["__main__"],

@@ -25,6 +25,9 @@ ENCODER_COMPONENTS = Registry(
         "multitask": "synmt.components.encoder.multitask:Multitask",
         "label-features": "synmt.components.encoder.label_features:LabelFeatures",
         "supervised-heads": "synmt.components.encoder.supervised_heads:SupervisedHeads",
+        "distance": "synmt.components.encoder.distance:Distance",
+        "gcn-encoder": "synmt.components.encoder.gcn_encoder:GcnEncoder",
+        "tree-positions": "synmt.components.encoder.tree_positions:TreePositions",
     },
     "synmt.components.contract:EncoderComponent",
 )

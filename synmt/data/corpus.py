@@ -14,7 +14,7 @@ from synmt.data.rows import Rows, add_row, as_row, as_square, counts_in, lengths
 from synmt.device import sent
 from synmt.model.config import BatchBy
 from synmt.model.source import SourceFeatures, SourceSide
-from synmt.model.target import TargetSide
+from synmt.model.target import WORDS, TargetSide
 from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.prefixes import PrefixPlan
@@ -39,7 +39,7 @@ class Corpus:
     vocabulary: Vocabulary
     sources: Sources
     targets: Sequence[Ids]
-    side: TargetSide
+    side: TargetSide = WORDS
     plan: PrefixPlan | None = None
     unread: int = 0
     automaton: Automaton | None = None
@@ -124,10 +124,10 @@ class Corpus:
         corpus.sources = Sources.of_rows(without_prefix(SOURCE, rows), of_source.fields, vocabulary)
         if tree_dropout:
             corpus.bare = Sources.of_rows(without_prefix(BARE, rows), of_source.fields, vocabulary)
-        corpus.values = {name: rows[OF_TARGET + name] for name in side.fields}
         for name, each in side.fields.items():
-            if corpus.values[name].values.dtype != np.dtype(each.dtype):
-                raise ValueError(f"{name} are {corpus.values[name].values.dtype}, not {each.dtype}")
+            corpus.values[name] = own = rows[OF_TARGET + name]
+            if own.values.dtype != np.dtype(each.dtype):
+                raise ValueError(f"{name} are {own.values.dtype}, not {each.dtype}")
         return corpus
 
     def __len__(self) -> int:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from synmt.nn.attention import PLAIN, Edit, Replacement, safe
 from synmt.nn.config import TransformerConfig
 from synmt.nn.encoding import Encoded
-from synmt.nn.hooks import CROSS, SELF, Hooks, Part, Run, checked, edits, runs_of
+from synmt.nn.hooks import CROSS, SELF, Hooks, Part, Run, checked, edits, replacement, runs_of
 from synmt.nn.losses import Classes
 from synmt.nn.transformer import Transformer
 
@@ -121,22 +121,31 @@ class Decoder(nn.Module):
     def __init__(
         self,
         config: TransformerConfig,
-        parts: Mapping[str, nn.Module] | None = None,
+        parts: nn.ModuleDict | None = None,
         fillers: Mapping[str, int] | None = None,
         unread: int = 0,
         share: float = 1.0,
     ) -> None:
         super().__init__()
         self.config, self.fillers, self.unread, self.share = config, fillers or {}, unread, share
-        self.parts = nn.ModuleDict(parts)
+        self.parts = parts if parts is not None else nn.ModuleDict()
+
+    def start(self, network: Transformer, encoded: Encoded, beam: int) -> Steps:
+        """Return a search for `beam` hypotheses per sentence."""
+        raise NotImplementedError
+
+    def read(self, network: Transformer, inputs: Tensor, fields: Mapping[str, Tensor], encoded: Encoded) -> Tensor:
+        """Run over whole targets without losses: inputs [B,t], fields as in TargetBatch → [B,t,d]"""
+        raise NotImplementedError
 
     def expanded(self, fields: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the fields of whole targets with those that components derive from them."""
         if not self.parts:
             return {}
         every = dict(fields)
-        for part in self.parts.values():
-            component: Any = part.component
+        parts: list[Any] = list(self.parts.values())
+        for part in parts:
+            component = part.component
             if all(name in fields for name, each in component.fields_by_name.items() if not each.training):
                 every |= component.expand(fields)
         return every
@@ -148,7 +157,8 @@ class Decoder(nn.Module):
 
         losses: whether components for training only take part.
         """
-        parts: list[Any] = [each for each in self.parts.values() if losses or not each.component.training_only]
+        every: list[Any] = list(self.parts.values())
+        parts = [each for each in every if losses or not each.component.training_only]
 
         def new_run(part: Part, own: dict[str, Tensor]) -> Run:
             derived = {name: fields[name] for name in part.component.derived if name in fields}
@@ -208,7 +218,7 @@ def causal_edits(
     config: TransformerConfig,
     shape: tuple[int, int, int, int],
     queries: Tensor,
-    replaced: Callable[..., Replacement] | None = None,
+    replaced: Callable[..., Replacement] = replacement,
 ) -> list[Edit]:
     """Return the edit of each layer of self-attention, which hides later positions; PLAIN where it does nothing else.
 
@@ -222,8 +232,7 @@ def causal_edits(
         bias = torch.zeros(1, 1, *later.shape, device=later.device) if edit.bias is None else edit.bias
         return safe(replace(edit, bias=bias.masked_fill(later, float("-inf"))))
 
-    given = {} if replaced is None else {"replaced": replaced}
-    return edits(runs, SELF, config.decoder_layers, shape, finish, **given)
+    return edits(runs, SELF, config.decoder_layers, shape, finish, replaced=replaced)
 
 
 def cross_of_decoder(
@@ -232,7 +241,7 @@ def cross_of_decoder(
     shape: tuple[int, int, int],
     encoded: Encoded,
     base: Sequence[Edit] | None = None,
-    replaced: Callable[..., Replacement] | None = None,
+    replaced: Callable[..., Replacement] = replacement,
     change: Callable[[Edit], Edit] = safe,
 ) -> Sequence[Edit]:
     """Return the edit of each layer's attention to the source, with those of the decoder's components.
@@ -242,9 +251,7 @@ def cross_of_decoder(
     base = encoded.cross if base is None else base
     if not any(run.has(hook) for run in runs for hook in CROSS.values()):
         return base
-    given = {} if replaced is None else {"replaced": replaced}
-    whole = (*shape, encoded.states.shape[1])
-    return edits(runs, CROSS, config.decoder_layers, whole, change, base, **given)
+    return edits(runs, CROSS, config.decoder_layers, (*shape, encoded.states.shape[1]), change, base, replaced)
 
 
 class CausalSteps(Steps):

@@ -5,6 +5,7 @@ Shapes: B sentences, n positions, H heads, d width.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -67,7 +68,7 @@ def _selected(cross: Sequence[Edit], sentences: Tensor) -> list[Edit]:
     return [made[id(each)] for each in cross]
 
 
-def encoder_hooks(parts: Iterable[Part], source: SourceBatch, config: TransformerConfig) -> Hooks:
+def encoder_hooks(parts: Iterable[Any], source: SourceBatch, config: TransformerConfig) -> Hooks:
     """Return the hooks of components in one run of an encoder over a batch, whose padding they hide."""
     queries = torch.arange(source.ids.shape[1], device=source.ids.device)
 

@@ -244,7 +244,7 @@ class PrefixDecoder(Decoder):
     def __init__(
         self,
         config: TransformerConfig,
-        parts: Mapping[str, nn.Module] | None = None,
+        parts: nn.ModuleDict | None = None,
         fillers: Mapping[str, int] | None = None,
         unread: int = 0,
         share: float = 1.0,

@@ -347,7 +347,7 @@ def test_queries_that_see_nothing_are_safe_in_training(side: str, rate: float) -
     target = TargetSide({"it": blind} if side == "decoder" else dict(tiny.TARGET_SYSTEMS["sequence"].components))
     model, corpus = made(source, target)
     for layer in [*model.network.encoder.layers, *model.network.decoder]:
-        layer.attention.dropout = rate  # type: ignore[union-attr]
+        layer.attention.dropout = rate
     model.train()
     loss = model.loss(*corpus.batch([0, 1, 3], CPU)).total
     loss.backward()

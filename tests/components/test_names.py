@@ -61,8 +61,8 @@ def own_files(name: str) -> set[Path]:
 
 
 def mentions(file: Path, name: str) -> Iterator[str]:
-    """Yield the mentions of a component in a file: its module; its name as a string, alone or joined to others by +; and in
-    texts of files of other rooms, its name as the name of code or of a system."""
+    """Yield the mentions of a component in a file: its module; its name as a string, alone or joined to others by +;
+    and, in other rooms, its name in a text as that of code or of a system."""
     own, source = own_files(name), source_of(file)
     for parts in source.modules:
         module = PACKAGE.joinpath(*parts[1:])

@@ -126,7 +126,7 @@ def test_a_query_that_sees_no_key_is_safe(kind: str, rate: float) -> None:
     """Its output is 0 and its gradients are finite, with and without dropout."""
     torch.manual_seed(0)
     inputs = [torch.randn(2, 3, 4, 8, requires_grad=True) for _ in range(3)]
-    found = edited_attention(*inputs[:3], random_edit(kind), torch.zeros(2, 4, 24), rate)
+    found = edited_attention(inputs[0], inputs[1], inputs[2], random_edit(kind), torch.zeros(2, 4, 24), rate)
     assert not found[0, 1, 2].any()
     found.square().sum().backward()
     assert all(each.grad is not None and each.grad.isfinite().all() for each in inputs)

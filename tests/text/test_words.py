@@ -10,7 +10,7 @@ import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synmt.components.output import Spelling
+from synmt.components.spelling import Spelling
 from synmt.streams import BadInput
 from synmt.text.bpe import Bpe, join_subwords, learn_bpe
 from synmt.text.graphemes import clusters

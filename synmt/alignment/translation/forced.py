@@ -41,7 +41,7 @@ class Forced:
         cross = network.decoder_layers[self.layer - 1].cross
         assert cross is not None
         with Recorder([cross], stop=True) as recorder:
-            edits = context and [context] * len(network.decoder)
+            edits = None if context is None else [context] * len(network.decoder)
             network.decode(network.embed(self.target.inputs), self.encoded.states, self.encoded.cross, edits)
         return recorder
 

@@ -38,7 +38,6 @@ Shapes: R hypotheses, S sentences of n words, G tags, d width.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from synmt.components.contract import (
@@ -269,10 +268,11 @@ class TagOutput(Output):
         assert self.automaton
         rows = []
         for ids in hypotheses:
-            states = accumulate(
-                ids, lambda state, token: state.after(self.automaton.tokens[token]), initial=self.automaton.start
-            )
-            rows.append([self.automaton.numbers(state) for state in states])
+            state = self.automaton.start
+            rows.append([self.automaton.numbers(state)])
+            for token in ids:
+                state = state.after(self.automaton.tokens[token])
+                rows[-1].append(self.automaton.numbers(state))
         longest = max(map(len, rows))
         return {
             name: torch.tensor([[each[name] for each in row] + [0] * (longest - len(row)) for row in rows])
