@@ -153,12 +153,13 @@ class Component:
     """What components of both sides share.
 
     training_only: the trained model works as if the component were absent, and needs none of its fields.
-    cites: its papers, as in synmt.citations.
+    cites: its papers, as in synmt.citations; presets: the settings of their experiments, by name.
     derived: the names of what `expand` returns, for a decoder.
     """
 
     training_only: ClassVar[bool] = False
     cites: ClassVar[tuple[str, ...]] = ()
+    presets: ClassVar[Mapping[str, Preset]] = {}
     derived: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:

@@ -7,9 +7,6 @@ from functools import cache
 from typing import Any
 
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN, systems
-from synmt.components.decoder.transitions import PRESETS as TRANSITIONS
-from synmt.components.encoder.mask import PRESETS as MASK
-from synmt.components.encoder.pascal import PRESETS as PASCAL
 from synmt.model.config import ModelConfig
 from synmt.model.source import SourceSide, source_side_of
 from synmt.model.target import TargetSide, target_side_of
@@ -27,7 +24,9 @@ SMALL = Preset(dict(
 ))  # fmt: skip
 # For fewer than 3,000 pairs (docs/lab-notes.md#tuning-with-2000-captions).
 FEW_PAIRS = Preset({**SMALL.settings, "merges": 2000, "dropout": 0.4, "epochs": 60})
-PRESETS: dict[str, Preset] = {**MASK, "small": SMALL, "few-pairs": FEW_PAIRS, **TRANSITIONS, **PASCAL}
+PRESETS: dict[str, Preset] = {"small": SMALL, "few-pairs": FEW_PAIRS}
+for _each in [*ENCODER_COMPONENTS.values(), *DECODER_COMPONENTS.values()]:
+    PRESETS |= _each.presets
 DEFAULT = "small"  # it trains anywhere; the papers' presets need a GPU
 
 

@@ -13,7 +13,7 @@ from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from tests.test_imports import PACKAGE, imported
 
 NAMES = sorted({*ENCODER_COMPONENTS, *DECODER_COMPONENTS})
-COMPONENTS, PRESETS = PACKAGE / "components", PACKAGE / "training" / "presets.py"
+COMPONENTS = PACKAGE / "components"
 REGISTRY = COMPONENTS / "__init__.py"
 SIDES = COMPONENTS / "encoder", COMPONENTS / "decoder"
 # What the files of components may import of synmt: the contract, and rooms that know trees and text but no torch.
@@ -77,16 +77,10 @@ def mentions(file: Path, name: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_components_are_named_only_in_their_own_file(name: str) -> None:
-    """Only the registry, the presets and the EXCEPTIONS may mention it; no exception is out of date."""
-    files = set(PACKAGE.rglob("*.py")) - own_files(name) - {REGISTRY, PRESETS}
+    """Only the registry and the EXCEPTIONS may mention it; no exception is out of date."""
+    files = set(PACKAGE.rglob("*.py")) - own_files(name) - {REGISTRY}
     found = {str(file.relative_to(PACKAGE)): list(mentions(file, name)) for file in sorted(files)}
     assert {file for file, where in found.items() if where} == set(EXCEPTIONS.get(name, {})), found
-
-
-def test_presets_import_components_without_naming_them() -> None:
-    assert not [
-        where for name in NAMES for where in mentions(PRESETS, name) if not where.startswith("synmt.components.")
-    ]
 
 
 @pytest.mark.parametrize(

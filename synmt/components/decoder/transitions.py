@@ -5,22 +5,12 @@ Linearized. The arcs of the dependency tree are tokens of the target string, wri
 complete (synmt.trees.transitions). The decoder is causal, as in `sequence`. The graph decoders write the same string.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from synmt.components.contract import ArcStyle, DecoderComponent, Preset
 from synmt.components.spelling import ArcSpelling
-
-
-@dataclass(frozen=True)
-class Transitions(DecoderComponent):
-    """Words, with arcs among them."""
-
-    cites: ClassVar[tuple[str, ...]] = ("choshen2022enhancing",)
-
-    def spelling(self, style: ArcStyle) -> ArcSpelling:
-        return ArcSpelling(style)
-
 
 # The two networks of the paper. Its batch of 128 sentences is about 4,096 tokens here. Settings that the paper omits
 # come from its code, and the BPE from McDonald & Chiang (2021).
@@ -31,3 +21,14 @@ MEDIUM = dict(
 )  # fmt: skip
 LARGE = {"width": 512, "encoder_layers": 6, "decoder_layers": 6, "updates": 150_000}
 PRESETS = {"medium": Preset(MEDIUM), "large": Preset(MEDIUM | LARGE)}
+
+
+@dataclass(frozen=True)
+class Transitions(DecoderComponent):
+    """Words, with arcs among them."""
+
+    cites: ClassVar[tuple[str, ...]] = ("choshen2022enhancing",)
+    presets: ClassVar[Mapping[str, Preset]] = PRESETS
+
+    def spelling(self, style: ArcStyle) -> ArcSpelling:
+        return ArcSpelling(style)

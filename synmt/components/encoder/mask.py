@@ -65,6 +65,8 @@ class Mask(EncoderComponent):
     """
 
     cites: ClassVar[tuple[str, ...]] = ("mcdonald2021syntax",)
+    # All configs default to the settings of the paper and its code.
+    presets: ClassVar[Mapping[str, Preset]] = {"paper": Preset()}
 
     per_layer: bool = setting(False, "separate strengths for each layer", unless="hard")
     tree: Literal["constituency", "dependency"] = setting("constituency", "which tree the relations come from")
@@ -185,6 +187,3 @@ def relations(
     cells.masked_fill_(siblings & after, 4).masked_fill_(siblings & (key < query), 3)
     cells.masked_fill_(parent_of_key == node_of_query, 2).masked_fill_(parent_of_query == node_of_key, 1)
     return cells.masked_fill_(query == key, 0).masked_fill_(parent_of_query == NO_TREE, len(RELATIONS))
-
-
-PRESETS = {"paper": Preset()}  # all configs default to the settings of the paper and its code

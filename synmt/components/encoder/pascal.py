@@ -46,12 +46,51 @@ Weighting = Literal["multiply", "add-log-density", "parent-only"]
 MOST_LAYERS, MOST_HEADS = 256, 2**16
 
 
+# The six tasks of Bugliarello & Okazaki (2020), with the settings that their grid search chose for `pascal` and for the
+# systems that they compare with it.
+SYSTEMS = ("pascal", "lisa", "multitask", "label-features")
+SHARED: dict[str, Any] = dict(
+    norm="post", attention_dropout=0.0, activation_dropout=0.0,
+    batch_tokens=2048, accumulate=16,  # 16 GPUs with 2,048 tokens each: 16 batches per update
+    max_length=1024, learning_rate=1e-3, schedule="inverse-sqrt", warmup=8000, adam_beta2=0.997, clip=0.0,
+    word_dropout=0.0, epochs=10_000,
+)  # fmt: skip
+
+
+def _task(merges: int, updates: int, dropout: float, pascal: tuple[int, float], *tuned: tuple[float, float]) -> Preset:
+    """Return a preset. pascal: its heads, and q; tuned: the learning rate and Adam's second beta of each of SYSTEMS."""
+    heads, ignoring = pascal
+    pairs = zip(SYSTEMS, tuned, strict=True)
+    systems: dict[str, dict[str, Any]] = {
+        name: {"learning_rate": rate, "adam_beta2": beta} for name, (rate, beta) in pairs
+    }
+    systems["pascal"] |= {"pascal_heads": heads, "pascal_dropout": ignoring}
+    return Preset(SHARED | {"merges": merges, "updates": updates, "dropout": dropout}, systems)
+
+
+PRESETS = {
+    "nc11-en-de": _task(
+        16_000, 20_000, 0.3, (2, 0.4), (7e-4, 0.997), (7e-4, 0.997), (7e-4, 0.997), (7e-4, 0.997)),
+    "nc11-de-en": _task(
+        16_000, 20_000, 0.3, (8, 0.0), (7e-4, 0.997), (7e-4, 0.98), (7e-4, 0.98), (7e-4, 0.997)),
+    "wmt16-en-de": _task(
+        32_000, 100_000, 0.1, (5, 0.0), (7e-4, 0.98), (7e-4, 0.997), (1e-3, 0.997), (1e-3, 0.997)),
+    "wmt17-en-de": _task(
+        32_000, 100_000, 0.1, (7, 0.3), (7e-4, 0.997), (7e-4, 0.997), (1e-3, 0.997), (1e-3, 0.997)),
+    "wmt18-en-tr": _task(
+        16_000, 20_000, 0.3, (7, 0.3), (7e-4, 0.98), (7e-4, 0.98), (7e-4, 0.997), (7e-4, 0.997)),
+    "wat-en-ja": _task(
+        32_000, 100_000, 0.1, (7, 0.0), (7e-4, 0.997), (1e-3, 0.997), (7e-4, 0.98), (1e-3, 0.997)),
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Pascal(EncoderComponent):
     """Fields: `parent_positions`, twice the position of each token's parent. It is -1 for tokens that are no words,
     and for words without a known head, which keep their attention."""
 
     cites: ClassVar[tuple[str, ...]] = ("bugliarello2020enhancing",)
+    presets: ClassVar[Mapping[str, Preset]] = PRESETS
 
     layer: int = setting(1, "encoder layer whose attention is scaled", 1, unless="layers", most=MOST_LAYERS)
     heads: int = setting(2, "number of scaled heads", 1, most=MOST_HEADS)
@@ -138,41 +177,3 @@ def parent_factors(positions: "Tensor", variance: float, weighting: Weighting = 
         return (distance.abs() < 1).to(positions.dtype)
     log_density = -(distance**2) / (2 * variance) - 0.5 * math.log(2 * math.pi * variance)
     return log_density if weighting == "add-log-density" else log_density.exp()
-
-
-# The six tasks of Bugliarello & Okazaki (2020), with the settings that their grid search chose for `pascal` and for the
-# systems that they compare with it.
-SYSTEMS = ("pascal", "lisa", "multitask", "label-features")
-SHARED: dict[str, Any] = dict(
-    norm="post", attention_dropout=0.0, activation_dropout=0.0,
-    batch_tokens=2048, accumulate=16,  # 16 GPUs with 2,048 tokens each: 16 batches per update
-    max_length=1024, learning_rate=1e-3, schedule="inverse-sqrt", warmup=8000, adam_beta2=0.997, clip=0.0,
-    word_dropout=0.0, epochs=10_000,
-)  # fmt: skip
-
-
-def _task(merges: int, updates: int, dropout: float, pascal: tuple[int, float], *tuned: tuple[float, float]) -> Preset:
-    """Return a preset. pascal: its heads, and q; tuned: the learning rate and Adam's second beta of each of SYSTEMS."""
-    heads, ignoring = pascal
-    pairs = zip(SYSTEMS, tuned, strict=True)
-    systems: dict[str, dict[str, Any]] = {
-        name: {"learning_rate": rate, "adam_beta2": beta} for name, (rate, beta) in pairs
-    }
-    systems["pascal"] |= {"pascal_heads": heads, "pascal_dropout": ignoring}
-    return Preset(SHARED | {"merges": merges, "updates": updates, "dropout": dropout}, systems)
-
-
-PRESETS = {
-    "nc11-en-de": _task(
-        16_000, 20_000, 0.3, (2, 0.4), (7e-4, 0.997), (7e-4, 0.997), (7e-4, 0.997), (7e-4, 0.997)),
-    "nc11-de-en": _task(
-        16_000, 20_000, 0.3, (8, 0.0), (7e-4, 0.997), (7e-4, 0.98), (7e-4, 0.98), (7e-4, 0.997)),
-    "wmt16-en-de": _task(
-        32_000, 100_000, 0.1, (5, 0.0), (7e-4, 0.98), (7e-4, 0.997), (1e-3, 0.997), (1e-3, 0.997)),
-    "wmt17-en-de": _task(
-        32_000, 100_000, 0.1, (7, 0.3), (7e-4, 0.997), (7e-4, 0.997), (1e-3, 0.997), (1e-3, 0.997)),
-    "wmt18-en-tr": _task(
-        16_000, 20_000, 0.3, (7, 0.3), (7e-4, 0.98), (7e-4, 0.98), (7e-4, 0.997), (7e-4, 0.997)),
-    "wat-en-ja": _task(
-        32_000, 100_000, 0.1, (7, 0.0), (7e-4, 0.997), (1e-3, 0.997), (7e-4, 0.98), (1e-3, 0.997)),
-}  # fmt: skip
