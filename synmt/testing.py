@@ -62,6 +62,8 @@ class Case:
         self.component = component
         self.source = SourceSide({"it": component if isinstance(component, EncoderComponent) else EncoderComponent()})
         self.target = TargetSide({"it": component}) if isinstance(component, DecoderComponent) else WORDS
+        self.source.check_network(CONFIG)
+        self.target.check_network(CONFIG)
         self.features = [self.source.features(record, segment) for record in records()]
         self.entries = [self.target.entries(record, segment) for record in records()]
         self.vocabulary = self._vocabulary()

@@ -163,8 +163,11 @@ class Component:
     derived: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        """Raise ValueError for options out of bounds, and TypeError for a hook that could have no effect."""
+        """Raise ValueError for options out of bounds."""
         check_settings(self)
+
+    def check_hooks(self) -> None:
+        """Raise TypeError for a hook that could have no effect."""
         if "after" in self.hooks and not self._defines("layers_after"):
             raise TypeError(f"{type(self).__name__} defines after, so it must define layers_after, where it runs")
         if self.hooks & {"weights", "cross_weights"} and not self._defines("owned_heads"):

@@ -64,7 +64,6 @@ class SourceSide:
             raise ValueError(
                 f"{' and '.join(deciders)} cannot be combined, because each changes what the encoder reads"
             )
-        self.fields  # noqa: B018 (a name that two components use is refused)
 
     @cached_property
     def fields(self) -> dict[str, Field]:
@@ -109,6 +108,9 @@ class SourceSide:
     def check_network(self, config: TransformerConfig) -> None:
         """Raise ValueError if a network of these sizes is too small for the components."""
         self.owners(config)
+        self.fields  # noqa: B018 (a name that two components use is refused)
+        for each in self.components.values():
+            each.check_hooks()
         if sum(each.channels_taken() for each in self.components.values()) >= config.width:
             raise ValueError(f"{'+'.join(self.components)} leaves no room for words in a width of {config.width}")
 

@@ -45,10 +45,6 @@ class TargetSide:
         states = [state for each in every if (state := each.state(self.style)) is not None]
         if any(each != (self.spelling.state() or states[0]) for each in states):
             raise ValueError(f"{names} cannot be combined, because their states differ")
-        for name, each in self.components.items():
-            if self._numbers_of(each) and self.state is None:
-                raise ValueError(f"{name} reads fields of a state, so it must define `state`")
-        self.fields  # noqa: B018 (a name that two components use is refused)
 
     @staticmethod
     def _numbers_of(component: DecoderComponent) -> tuple[str, ...]:
@@ -108,6 +104,11 @@ class TargetSide:
     def check_network(self, config: TransformerConfig) -> None:
         """Raise ValueError if a network of these sizes does not suit the components."""
         self.owners(config)
+        self.fields  # noqa: B018 (a name that two components use is refused)
+        for name, each in self.components.items():
+            each.check_hooks()
+            if self._numbers_of(each) and self.state is None:
+                raise ValueError(f"{name} reads fields of a state, so it must define `state`")
         if sum(each.channels_taken() for each in self.components.values()) >= config.width:
             raise ValueError(f"{'+'.join(self.components)} leaves no room for words in a width of {config.width}")
 

@@ -280,6 +280,15 @@ class CausalSteps(Steps):
         own = torch.arange(self.keys + 1, self.keys + 1 + beam, device=tokens.device).repeat(batch)
         self.places = torch.cat([self.places, own.unsqueeze(1)], dim=1)
         self.keys += beam
+        if not self.decoder.parts:
+            states = self.network.embed(tokens.reshape(-1, 1), start).view(batch, beam, -1)
+            edits = [self._on_keys(PLAIN, batch)] * len(self.caches)
+            states = self.network.step(states, self.caches, self.encoded.cross, position, edits)
+            return self.network.logits(states, without=self.decoder.unread)
+        return self._logits_under_hooks(tokens, start, position)
+
+    def _logits_under_hooks(self, tokens: Tensor, start: int | Tensor, position: int | Tensor) -> Tensor:
+        batch, beam, _ = tokens.shape
         runs = self._runs(batch)
         edits, cross = self._edits(runs, batch), self._cross(runs, batch)
         states = self.network.embed(tokens.reshape(-1, 1), start, lambda vectors: self._changed(runs, "embed", vectors))
@@ -293,8 +302,6 @@ class CausalSteps(Steps):
         return self.network.logits(states, without=self.decoder.unread)
 
     def _runs(self, batch: int) -> list[Run]:
-        if not self.decoder.parts:
-            return []
         rows, length = self.places.shape
         last = torch.tensor([length - 1], device=self.places.device)
         sentences = torch.arange(batch, device=self.places.device).repeat_interleave(rows // batch)
@@ -332,8 +339,7 @@ class CausalSteps(Steps):
             return Replacement(heads, weights)
 
         shape = rows, self.network.config.heads, 1, length
-        none = [PLAIN] * len(self.caches)
-        found = causal_edits(runs, self.network.config, shape, queries, replaced) if runs else none
+        found = causal_edits(runs, self.network.config, shape, queries, replaced)
         made = {id(each): self._on_keys(each, batch) for each in found}
         return [made[id(each)] for each in found]
 

@@ -4,7 +4,8 @@ This module knows components only by their methods, which synmt.components.contr
 Shapes: B sentences (or rows of a decoder), H heads, Q queries, K keys, n positions, d width.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -179,8 +180,16 @@ class Hooks:
             states = value.expand(states.shape)
         return states
 
-    def recording(self, modules: Sequence[Any]) -> "Watch":
-        return Watch([run for run in self.runs if run.has("loss") and run.own.heads], modules)
+    @contextmanager
+    def recording(self, modules: Sequence[Any]) -> Iterator[None]:
+        """Record the attention of the layers in which components with a loss own heads; modules: of all layers."""
+        learning = [run for run in self.runs if run.has("loss") and run.own.heads]
+        layers = sorted({layer for run in learning for layer in run.own.heads})
+        with Recorder([modules[layer - 1] for layer in layers]) as recorder:
+            yield
+        found = dict(zip(layers, recorder.calls, strict=False))
+        for run in learning:
+            run.attended = {layer: found[layer] for layer in run.own.heads if layer in found}
 
     def losses(self, states: Tensor, positions: Tensor | None = None) -> list[Tensor]:
         """Return the losses of the components, each summed over the batch. Raises TypeError and ValueError."""
@@ -203,26 +212,6 @@ class Hooks:
                     raise ValueError(f"two accuracies are called {', '.join(sorted(twice))}")
                 found |= own
         return found
-
-
-class Watch:
-    """Records the attention of the layers in which components with a loss own heads; modules: of all layers."""
-
-    def __init__(self, runs: Sequence[Run], modules: Sequence[Any]) -> None:
-        self.runs = runs
-        self.layers = sorted({layer for run in runs for layer in run.own.heads})
-        self.recorder = Recorder([modules[layer - 1] for layer in self.layers]) if runs else None
-
-    def __enter__(self) -> None:
-        if self.recorder:
-            self.recorder.__enter__()
-
-    def __exit__(self, *error: Any) -> None:
-        if self.recorder:
-            self.recorder.__exit__(*error)
-            of_layers = dict(zip(self.layers, self.recorder.calls, strict=False))
-            for run in self.runs:
-                run.attended = {layer: of_layers[layer] for layer in run.own.heads if layer in of_layers}
 
 
 def parts_of(

@@ -92,9 +92,14 @@ class Encoder(nn.Module):
 
     def forward(self, states: Tensor, hooks: Hooks) -> Tensor:
         """states [B,n,d] → [B,n,d]"""
+        pairs = enumerate(zip(self.layers, hooks.edits, strict=True), 1)
+        if not hooks.runs:
+            for _, (layer, edit) in pairs:
+                states = layer(states, edit)
+            return states
         with hooks.recording([layer.attention for layer in self.layers]):
             states = hooks.after(0, states)
-            for number, (layer, edit) in enumerate(zip(self.layers, hooks.edits, strict=True), 1):
+            for number, (layer, edit) in pairs:
                 states = hooks.after(number, layer(states, edit))
         return states
 
@@ -210,7 +215,9 @@ class Transformer(nn.Module):
 
     def encode(self, ids: Tensor, hooks: Hooks) -> Tensor:
         """ids [B,n] → [B,n,d]"""
-        encoded: Tensor = self.encoder_norm(self.encoder(self.embed(ids, change=hooks.embed), hooks))
+        encoded: Tensor = self.encoder_norm(
+            self.encoder(self.embed(ids, change=hooks.embed if hooks.runs else None), hooks)
+        )
         return encoded
 
     def decode(

@@ -102,8 +102,6 @@ class Hooked:
 class OfEncoder(Hooked, EncoderComponent):
     only: str = ""
 
-    def __post_init__(self) -> None: ...
-
     def reads(self) -> Mapping[str, Field]:
         return {"place": Field()}
 
@@ -114,8 +112,6 @@ class OfEncoder(Hooked, EncoderComponent):
 @dataclass(frozen=True)
 class OfDecoder(Hooked, DecoderComponent):
     only: str = ""
-
-    def __post_init__(self) -> None: ...
 
     def reads(self) -> Mapping[str, Field]:
         return {"place": Field()}
@@ -301,7 +297,7 @@ def test_matrices_keep_their_numbers(dtype: Kinds) -> None:
 def test_a_decoder_that_reads_numbers_needs_a_state() -> None:
     stateless: Any = type("Stateless", (OfDecoder,), {"state": lambda self, style: None})
     with pytest.raises(ValueError, match="it reads fields of a state, so it must define `state`"):
-        TargetSide({"it": stateless("bias")})
+        TargetSide({"it": stateless("bias")}).check_network(CONFIG)
 
 
 def test_fields_for_training_are_declared_and_not_found_out() -> None:
@@ -352,3 +348,10 @@ def test_queries_that_see_nothing_are_safe_in_training(side: str, rate: float) -
     loss = model.loss(*corpus.batch([0, 1, 3], CPU)).total
     loss.backward()
     assert loss.isfinite() and all(each.grad is None or each.grad.isfinite().all() for each in model.parameters())
+
+
+def test_hooks_that_could_have_no_effect_are_refused() -> None:
+    for hook, cause in (("after", "layers_after, where"), ("weights", "owned_heads, whose")):
+        idle: Any = type("Idle", (EncoderComponent,), {hook: getattr(OfEncoder, hook)})
+        with pytest.raises(TypeError, match=f"Idle .* so it must define {cause}"):
+            SourceSide({"it": idle()}).check_network(CONFIG)

@@ -80,7 +80,7 @@ def test_fields_of_a_state_need_a_state() -> None:
             return {"count": Field()}
 
     with pytest.raises(ValueError, match="lost reads fields of a state, so it must define `state`"):
-        TargetSide({"lost": Lost()})
+        TargetSide({"lost": Lost()}).check_network(tiny.CONFIG)
 
 
 @pytest.mark.parametrize(
