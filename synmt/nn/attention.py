@@ -234,9 +234,10 @@ class Attention(nn.Module):
             call = Attended(inputs, query, key, seen, leaks)
             for recorder in self.recorders:
                 recorder.see(call)
-            if call.cut is not None:
+            if call.cut is not None or edit.replaced:  # replacements are computed once, since they may be random
+                weights = call.all_weights if call.cut is None else call.cut
                 with torch.autocast(query.device.type, enabled=False):
-                    return drop(call.cut, dropout) @ value.float()
+                    return drop(weights, dropout) @ value.float()
         if causal:
             return attend(query, key, value, causal=True, dropout=dropout)
         return edited_attention(query, key, value, edit, inputs, dropout)
