@@ -98,6 +98,8 @@ def lines(folder: Path) -> Iterator[Line]:
     for system in systems():
         own = ["--named-masks-names", "near"] if system == "named-masks" else []
         yield "train", [*minimal["train"], "--model", system, *own]
+    for form in ("table", "taught"):
+        yield "train", [*minimal["train"], "--model", "distance", "--distance-form", form]
     for data in (["--dev-tsv", FILE], ["--dev-source", FILE, "--dev-target", FILE, "--select", "loss"]):
         yield "train", [*minimal["train"], *data]
     yield "train", [*minimal["train"], "--source-syntax", "mask+pascal", "--target-syntax", "gcn"]
@@ -156,6 +158,9 @@ def lines_of_align(folder: Path) -> Iterator[Line]:
     for idea in ENCODER_COMPONENTS:
         own = ["--named-masks-names", "near"] if idea == "named-masks" else []
         yield "align", ["--fit", "--method", "naive-att", "--source-syntax", idea, *own]
+    for form in ("table", "taught"):
+        distance = ["--source-syntax", "distance", "--distance-form", form]
+        yield "align", ["--fit", "--method", "naive-att", *distance]
     yield "align", ["--fit", "--method", "mask-align", "--mask-align-no-agreement"]
     for rule in ("argmax", "itermax"):
         yield "align", ["--fit", "--method", "embeddings", "--embeddings-rule", rule]
