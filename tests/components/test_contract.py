@@ -10,7 +10,7 @@ from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.components.contract import EncoderComponent
 from synmt.testing import check_component
 
-MORE = {
+MORE: dict[str, dict[str, Any]] = {
     "named-masks": {"names": "near"}, "distance": {"form": "table"}, "distance, taught": {"form": "taught"},
     "mask": {"tree": "dependency"}, "pascal": {"weighting": "add-log-density", "heads": 1},
     "supervised-heads": {"teach": "previous+parent@1"}, "gcn-encoder": {"layers": 2},
