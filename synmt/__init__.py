@@ -1,7 +1,7 @@
 """synmt: syntax-aware neural machine translation.
 
-Imports run one way: cli → runs → api → (inspection, alignment) → training → search → data → model → ideas → nn, and
-(parsers, challenge) → metrics → trees → text → options → (streams, registry); tests/test_imports.py checks this.
+Imports run one way: cli → runs → api → (inspection, alignment) → training → search → data → model → components → nn,
+and (parsers, challenge) → metrics → trees → text → options → (streams, registry); tests/test_imports.py checks this.
 
 The names below (docs/python.md) are imported on first use; their types are in `__init__.pyi`.
 """

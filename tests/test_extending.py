@@ -72,7 +72,7 @@ def test_extensions_work_from_outside(tmp_path: Path) -> None:
         script = script.replace(long, short)
     done = shell(f"set -euo pipefail\n{script}", tmp_path, PYTHONPATH=path)
     assert done.returncode == 0, done.stderr
-    assert len((tmp_path / "test.depth.kel").read_text(encoding="utf-8").splitlines()) == 6
+    assert len((tmp_path / "test.linked.kel").read_text(encoding="utf-8").splitlines()) == 6
     assert len((tmp_path / "train.links").read_text(encoding="utf-8").splitlines()) == 40
     assert done.stdout.startswith("Exact|case:lower = ")
     assert len((tmp_path / "test.inside.kel").read_text(encoding="utf-8").splitlines()) == 6
@@ -86,8 +86,7 @@ def test_extensions_work_from_outside(tmp_path: Path) -> None:
     assert same.returncode == 0, same.stderr
 
 
-def test_an_idea_takes_fewer_than_a_hundred_lines() -> None:
-    for package in ("synmt_depth/", "synmt_inside/"):
-        code = [block for block in blocks_of(PAGE, "python") if block.startswith(f"# {package}")]
-        assert len(code) == 2
-        assert sum(bool(line.strip()) for block in code for line in block.splitlines()) < 100
+def test_a_component_takes_fewer_than_sixty_lines() -> None:
+    for name in ("linked", "upward", "inside"):
+        (code,) = (block for block in blocks_of(PAGE, "python") if block.startswith(f"# synmt_{name}.py"))
+        assert sum(bool(line.strip()) for line in code.splitlines()) < 60

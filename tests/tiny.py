@@ -5,14 +5,16 @@ from typing import Any
 
 import torch
 
+from synmt.components.decoder.tags import transitions_of_tags
 from synmt.data.batches import Sources
 from synmt.data.corpus import Corpus
-from synmt.ideas.target.tags.strings import transitions_of_tags
 from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import TargetSide, target_side
 from synmt.model.translation import TranslationModel
+from synmt.nn.attention import Edit
 from synmt.nn.config import TransformerConfig
-from synmt.nn.encoding import SourceBatch
+from synmt.nn.encoding import SourceBatch, encoder_hooks
+from synmt.nn.hooks import Part, Run
 from synmt.nn.prefixes import PrefixPlan
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.arc_tokens import arc_labels, is_arc
@@ -41,10 +43,8 @@ SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
     "lisa": {"lisa": {}},
     "lisa, gold": {"lisa": {"layer": 2, "train_parents": "gold", "test_parents": "gold"}},
     "label-features": {"label-features": {"fields": "deprels", "size": 4}},
-    "fixed heads": {"fixed-heads": {"patterns": "right"}},
     "supervised heads": {"supervised-heads": {"teach": "previous+parent@1+children@2.2"}},
     "multitask": {"multitask": {}},
-    "mixed": {"mixed": {}},
     "all but multitask": {"mask": {}, "lisa": {}, "pascal": {"heads": 1}, "label-features": {"size": 4}},
     "mask+pascal": {"mask": {}, "pascal": {"heads": 1}},
     "supervised heads, masks": {"supervised-heads": {"teach": "mask:near+latest-linked@2.2"}},
@@ -70,11 +70,6 @@ TARGET_SYSTEMS: dict[str, TargetSide] = {
     "gcn, reference": target_side({"gcn": {"variant": "reference", "layers": 1}}, {"root_arc": True}),
     "gcn, reference, split arcs": target_side({"gcn": {"variant": "reference"}}, {"split": True, "root_arc": True}),
     "parent+gcn": target_side({"parent": {}, "gcn": {}}),
-    "supervised heads": target_side({"supervised-decoder-heads": {"teach": "previous+parent@1+children@2.2"}}),
-    "tags+supervised heads": target_side({"tags": {}, "supervised-decoder-heads": {"teach": "latest-linked+random@1"}}),
-    "transitions+supervised heads": target_side(
-        {"transitions": {}, "supervised-decoder-heads": {"teach": "self+shuffled-parent@1"}}, {"root_arc": True}
-    ),
 }
 PREFIX_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.reads_prefixes]
 TREE_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.spelling.trees]
@@ -156,7 +151,8 @@ def sources_and_vocabulary(system: str, target: str = "sequence") -> tuple[Sourc
     else:
         words += sorted(set(TARGET_SYSTEMS[target].style.entries(arc_labels(words))) - set(words))
     known = {token for sentence in features for token in sentence.tokens}
-    labels = {name: sorted({each for f in features for each in f.labels[name] if each}) for name in features[0].labels}
+    named = [name for name, each in features[0].fields.items() if each.shape == "label"]
+    labels = {name: sorted({each for f in features for each in f.values[name] if each}) for name in named}
     vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *words], sorted(known - set(words)), labels)
     return Sources.encode(features, vocabulary), vocabulary
 
@@ -166,10 +162,25 @@ def source_features(system: str) -> list[SourceFeatures]:
     return [side.features(record, segment) for record in records()]
 
 
-def source_batch(columns: dict[str, torch.Tensor]) -> SourceBatch:
-    """Return the input of an encoder, given only its columns."""
-    ids = next(iter(columns.values()))
-    return SourceBatch(ids, None, torch.tensor([1]), columns)
+def source_batch(fields: dict[str, torch.Tensor]) -> SourceBatch:
+    """Return the input of an encoder, given only its fields."""
+    ids = next(iter(fields.values()))
+    ids = ids if ids.ndim == 2 else ids[:, 0]
+    return SourceBatch(ids, None, torch.tensor([1]), fields)
+
+
+def part_of(component: Any, config: TransformerConfig = CONFIG, known: Any = None) -> Any:
+    """Return a component with new parameters. known: the labels of an encoder's fields, or a decoder's vocabulary."""
+    return Part("it", component, config, component.parameters(config, known or {}), slice(0))
+
+
+def edits_of(fields: dict[str, torch.Tensor], *parts: Any) -> Sequence[Edit]:
+    """Return the edits of components of an encoder, for a batch of these fields."""
+    return encoder_hooks(parts, source_batch(fields), parts[0].config).edits
+
+
+def run_of(part: Any, fields: dict[str, torch.Tensor], padding: torch.Tensor | None = None) -> Run:
+    return Run(part, fields, torch.arange(next(iter(fields.values())).shape[1]), padding)
 
 
 def target_entries(target: str) -> list[list[str]]:
@@ -195,7 +206,7 @@ def corpus(
     side, entries = TARGET_SYSTEMS[target], target_entries(target)
     made = Corpus.empty(vocabulary, side, PrefixPlan(prefixes, prefix_tokens))
     for features, record, each in zip(source_features(system), target_records(), entries, strict=True):
-        made.append(features, each, side.columns(record, each))
+        made.append(features, each, side.lessons(record, each))
     return made, vocabulary
 
 

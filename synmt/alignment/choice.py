@@ -9,7 +9,7 @@ from typing import Any
 
 from synmt.alignment import ALIGNERS, DEFAULT
 from synmt.alignment.config import ALL_OF_LINKS, OF_LINKS, OF_WEIGHTS, AlignConfig, AlignerConfig
-from synmt.ideas import SOURCE_IDEAS
+from synmt.components import ENCODER_COMPONENTS
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.source import ENCODERS, encoders_of
 from synmt.nn.config import TransformerConfig
@@ -31,7 +31,7 @@ def known() -> dict[str, Known]:
     fit = ("--fit",)
     found = {**known_in(AlignConfig), **known_in(TextConfig), **known_in(AlignerConfig, needs=fit)}
     found |= known_in(TrainingConfig, needs=fit, means={VALIDATION: ()}) | known_in(TransformerConfig, needs=fit)
-    for name, idea in [*ALIGNERS.items(), *SOURCE_IDEAS.items()]:
+    for name, idea in [*ALIGNERS.items(), *ENCODER_COMPONENTS.items()]:
         found |= known_in(idea, f"{name}-", fit)
     return {name: each for name, each in found.items() if owners().get(name, True)}
 
@@ -63,7 +63,10 @@ def used_by(name: str, given: Mapping[str, Any]) -> frozenset[str]:
     for option in used.intersection(ENCODERS):
         ideas = str(given.get(option, "")).split("+")
         used |= {
-            each for idea in ideas if idea in SOURCE_IDEAS for each in option_names(SOURCE_IDEAS[idea], f"{idea}-")
+            each
+            for idea in ideas
+            if idea in ENCODER_COMPONENTS
+            for each in option_names(ENCODER_COMPONENTS[idea], f"{idea}-")
         }
     return used
 
@@ -75,8 +78,8 @@ def owners() -> dict[str, tuple[str, ...]]:
     for method in ALIGNERS:
         for name in used_by(method, {}):
             found.setdefault(name, []).append(f"--method {method}")
-    for idea in SOURCE_IDEAS:
-        found |= {name: [f"--source-syntax {idea}"] for name in option_names(SOURCE_IDEAS[idea], f"{idea}-")}
+    for idea in ENCODER_COMPONENTS:
+        found |= {name: [f"--source-syntax {idea}"] for name in option_names(ENCODER_COMPONENTS[idea], f"{idea}-")}
     return {name: tuple(ways) for name, ways in found.items()}
 
 

@@ -15,7 +15,7 @@ from synmt.alignment.translation.idea import LinkIdea
 from synmt.cli.options import on_error, or_stdin, usage
 from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_ideas
-from synmt.ideas import SOURCE_IDEAS
+from synmt.components import ENCODER_COMPONENTS
 from synmt.model.files import CONFIG_FILE
 from synmt.nn.config import TransformerConfig
 from synmt.options import config_of
@@ -87,7 +87,7 @@ of_aligner, of_fit = in_section("Aligner"), in_section("Training", needs=FIT)
 @options_of(TrainingConfig, "Training", preset=True, needs=FIT, means={VALIDATION: ()}, only=USED)
 @options_of(TransformerConfig, "Network", preset=True, needs=FIT)
 @options_of_ideas(ALIGNERS, FIT)
-@options_of_ideas(SOURCE_IDEAS, FIT)
+@options_of_ideas(ENCODER_COMPONENTS, FIT)
 def command(
     paths: tuple[str, ...],
     fit: bool,

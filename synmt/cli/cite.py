@@ -8,7 +8,7 @@ from synmt.alignment import ALIGNERS
 from synmt.citations import SYNMT, cited, entries
 from synmt.cli.options import bad_input
 from synmt.cli.sections import SectionCommand
-from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS, systems
+from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, systems
 from synmt.metrics import METRICS
 from synmt.parsers.config import CITES
 from synmt.streams import write_lines
@@ -48,8 +48,8 @@ def command(model: Sequence[str], method: Sequence[str], parser: Sequence[str], 
     sides = [known[name] for name in model]
     cites = [
         SYNMT,
-        *cited(SOURCE_IDEAS, [source for source, _ in sides]),
-        *cited(TARGET_IDEAS, [target for _, target in sides]),
+        *cited(ENCODER_COMPONENTS, [source for source, _ in sides]),
+        *cited(DECODER_COMPONENTS, [target for _, target in sides]),
         *cited(ALIGNERS, method),
         *(key for name in parser for key in CITES[name]),
         *cited(METRICS, metric),

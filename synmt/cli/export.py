@@ -28,8 +28,8 @@ Examples:
 def command(model: Path, out: Path, precision: Literal["fp32", "int8"]) -> None:
     """Convert a model for CTranslate2, which runs without PyTorch.
 
-    MODEL must be a plain Transformer: the decoder sequence or supervised-decoder-heads, and the encoder sequence,
-    linearized, mixed, multitask or supervised-heads. The vocabulary of FOLDER has the subwords of MODEL's codes.bpe,
+    MODEL must be a plain Transformer: the decoder sequence, and the encoder sequence,
+    linearized, multitask or supervised-heads. The vocabulary of FOLDER has the subwords of MODEL's codes.bpe,
     and labels and brackets after a space. Needs the package ctranslate2.
     """
     from synmt.model.export import export

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from synmt.data.rows import Rows, add_row, without_prefix
+from synmt.components.contract import Field
+from synmt.data.rows import Rows, add_row
 from synmt.device import sent
 from synmt.model.config import BatchBy
 from synmt.model.source import SourceFeatures
@@ -19,22 +20,20 @@ from synmt.streams.pool import Run, alone
 from synmt.text.vocabulary import Vocabulary
 
 Ids = NDArray[np.int32]
-Matrix = NDArray[np.bool_]
 T = TypeVar("T")
 U = TypeVar("U")
-COLUMN, MATRIX = "column ", "matrix "  # prefixes of the names of rows
 MOST_SHAPES = 2**24  # with more possible pairs of lengths, each pair is sorted by itself
 
 
 @dataclass
 class Sources:
-    """Source sentences: ids, each [n]; words, [sentences]; columns and labels by name, as numbers, each [n]; and
-    matrices by name, each [n,n]."""
+    """Source sentences: ids, each [n]; words, [sentences]; and the values of fields by name, labels as numbers, each
+    [n] or [n,n]."""
 
+    fields: Mapping[str, Field] = field(default_factory=dict)
     ids: Sequence[Ids] = field(default_factory=list)
     words: Sequence[int] = field(default_factory=list)
-    columns: dict[str, Sequence[Ids]] = field(default_factory=dict)
-    matrices: dict[str, Sequence[Matrix]] = field(default_factory=dict)
+    values: dict[str, Sequence[NDArray[Any]]] = field(default_factory=dict)
 
     @classmethod
     def encode(cls, sentences: Iterable[SourceFeatures], vocabulary: Vocabulary) -> "Sources":
@@ -46,45 +45,41 @@ class Sources:
     def append(self, sentence: SourceFeatures, vocabulary: Vocabulary) -> None:
         add_row(self.ids, np.array(vocabulary.encode(sentence.tokens), np.int32))
         add_row(self.words, sentence.words)
-        labels = {name: vocabulary.encode_labels(name, column) for name, column in sentence.labels.items()}
-        for name, column in (sentence.columns | labels).items():
-            add_row(self.columns.setdefault(name, []), np.array(column, np.int32))
-        for name, matrix in sentence.matrices.items():
-            add_row(self.matrices.setdefault(name, []), matrix)
+        self.fields = sentence.fields
+        for name, values in sentence.values.items():
+            is_label = sentence.fields[name].shape == "label"
+            row = np.array(vocabulary.encode_labels(name, values), np.int32) if is_label else values
+            add_row(self.values.setdefault(name, []), row)
 
     def copy(self, other: "Sources", index: int) -> None:
         """Add a sentence of other sources."""
         add_row(self.ids, other.ids[index])
         add_row(self.words, other.words[index])
-        for name, column in other.columns.items():
-            add_row(self.columns.setdefault(name, []), column[index])
-        for name, matrix in other.matrices.items():
-            add_row(self.matrices.setdefault(name, []), matrix[index])
+        self.fields = other.fields
+        for name, rows in other.values.items():
+            add_row(self.values.setdefault(name, []), rows[index])
 
     def rows(self) -> dict[str, Sequence[NDArray[Any]]]:
         """Return the rows of the sentences by name, as `of_rows` reads them from disk."""
-        return {
-            "ids": self.ids,
-            "words": [np.array([words], np.int32) for words in self.words],
-            **{f"{COLUMN}{name}": rows for name, rows in self.columns.items()},
-            **{f"{MATRIX}{name}": rows for name, rows in self.matrices.items()},
-        }
+        return {"ids": self.ids, "words": [np.array([words], np.int32) for words in self.words], **self.values}
 
     @classmethod
-    def of_rows(cls, rows: Mapping[str, Rows[Any]], vocabulary: Vocabulary) -> "Sources":
+    def of_rows(cls, rows: Mapping[str, Rows[Any]], fields: Mapping[str, Field], vocabulary: Vocabulary) -> "Sources":
         """Return the sources of rows on disk. Raises ValueError or KeyError if they are not the rows of sentences."""
         ids, words = rows["ids"], rows["words"]
         ids.check_inside(len(vocabulary.ids))
-        for name, labels in vocabulary.labels.items():
-            rows[COLUMN + name].check_inside(1 + len(labels))
-        columns, matrices = without_prefix(COLUMN, rows), without_prefix(MATRIX, rows)
         lengths = ids.lengths
-        for kind, expected in ((columns, lengths), (matrices, lengths**2), ({"words": words}, np.ones_like(lengths))):
-            for name, each in kind.items():
-                if not np.array_equal(each.lengths, expected):
-                    raise ValueError(f"{name} do not have the lengths of the sentences")
+        expected = {name: lengths**2 if each.shape == "pair" else lengths for name, each in fields.items()}
+        for name, own in {**expected, "words": np.ones_like(lengths)}.items():
+            if not np.array_equal(rows[name].lengths, own):
+                raise ValueError(f"{name} do not have the lengths of the sentences")
+        for name, each in fields.items():
+            if rows[name].values.dtype != np.dtype(each.dtype):
+                raise ValueError(f"{name} are {rows[name].values.dtype}, not {each.dtype}")
+            if each.shape == "label":
+                rows[name].check_inside(1 + len(vocabulary.labels.get(name, ())))
         count: Any = words.values
-        return cls(ids, count, dict(columns), dict(matrices))
+        return cls(fields, ids, count, {name: rows[name] for name in fields})
 
     def batch(self, indices: Sequence[int], padding: int, device: torch.device) -> SourceBatch:
         ids, lengths = pad([self.ids[i] for i in indices], padding)
@@ -96,12 +91,9 @@ class Sources:
             ids=sent(ids, device),
             padding=is_padding,
             words=sent(torch.tensor([int(self.words[i]) for i in indices]), device),
-            columns={
-                name: sent(pad([column[i] for i in indices], 0)[0], device) for name, column in self.columns.items()
-            },
-            matrices={
-                name: sent(pad_square([column[i] for i in indices], ids.shape[1]), device)
-                for name, column in self.matrices.items()
+            fields={
+                name: sent(padded(self.fields[name], [rows[i] for i in indices], ids.shape[1]), device)
+                for name, rows in self.values.items()
             },
         )
 
@@ -256,9 +248,12 @@ def pad(rows: Sequence[Ids], filler: int) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.from_numpy(padded), torch.from_numpy(lengths)
 
 
-def pad_square(matrices: Sequence[Matrix], size: int) -> torch.Tensor:
-    """Return matrices, each [n,n], as a tensor [B,size,size], padded with False."""
-    padded = np.zeros((len(matrices), size, size), np.bool_)
-    for row, matrix in zip(padded, matrices, strict=True):
-        row[: len(matrix), : len(matrix)] = matrix
-    return torch.from_numpy(padded)
+def padded(field_: Field, rows: Sequence[NDArray[Any]], size: int) -> torch.Tensor:
+    """Return the values of a field as a tensor, padded on the right: [B,size], integers as int64, or [B,size,size]."""
+    if field_.shape != "pair" and field_.dtype != "float32":
+        return pad(rows, int(field_.pad))[0]
+    shape = (len(rows), size, size) if field_.shape == "pair" else (len(rows), size)
+    found = np.full(shape, field_.pad, field_.dtype)
+    for row, values in zip(found, rows, strict=True):
+        row[tuple(slice(length) for length in values.shape)] = values
+    return torch.from_numpy(found)

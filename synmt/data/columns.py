@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from synmt.components.contract import Kinds as Kind
+from synmt.components.contract import Task
 from synmt.data.bitext import WINDOW, Bitext, pairs_of
-from synmt.data.corpus import SOURCE, TARGET, Corpus, is_matrix
+from synmt.data.corpus import SOURCE, TARGET, Corpus
 from synmt.data.preparation import Counts, Remarks, encode, segmentations, training_examples
 from synmt.data.rows import ArrayWriter, open_array
-from synmt.ideas.source import Task
 from synmt.model.config import ModelConfig
 from synmt.model.files import naming
 from synmt.nn.prefixes import PrefixPlan
@@ -71,8 +72,8 @@ class TextPairs:
     ) -> tuple[Vocabulary, dict[str, Any]]:
         """Write the columns of all pairs into a folder; return the vocabulary, and the `checksums` for `open_arrays`.
 
-        known: the vocabulary of a trained model, to use instead of a new one. The ideas read each pair once per task.
-        Their features are stored in a temporary file until the vocabulary is known. Raises BadInput.
+        known: the vocabulary of a trained model, to use instead of a new one. The components read each pair once per
+        task. Their features are stored in a temporary file until the vocabulary is known. Raises BadInput.
         """
         draft = partial(draft_window, config, bpe, training.tree_dropout > 0, training.subword_dropout)
         windows = ((task, rows) for task in config.source.tasks for rows in self.bitext.windows(WINDOW))
@@ -142,6 +143,7 @@ class CorpusWriter(ExitStack):
         super().__init__()
         self._place = place
         self._writers: dict[str, tuple[ArrayWriter, ArrayWriter]] = {}
+        self._kinds: dict[str, str] = {}
         self._ends: Counter[str] = Counter()
 
     def append(self, arrays: Mapping[str, tuple[NDArray[Any], NDArray[np.int64]]]) -> None:
@@ -149,15 +151,18 @@ class CorpusWriter(ExitStack):
         for name, (values, lengths) in arrays.items():
             if name not in self._writers:
                 files = [self.enter_context(path.open("wb")) for path in _files(self._place, len(self._writers))]
-                self._writers[name] = ArrayWriter(files[0], _kind(name)), ArrayWriter(files[1], "int64")
+                kind = values.dtype.name
+                self._writers[name] = ArrayWriter(files[0], kind), ArrayWriter(files[1], "int64")
+                self._kinds[name] = kind
             of_values, of_ends = self._writers[name]
             of_values.append(values)
             of_ends.append(self._ends[name] + lengths.cumsum())
             self._ends[name] += len(values)
 
     def finish(self) -> dict[str, Any]:
-        """Complete the files; return the checksums of both files of each array, by name, in the order of the files."""
-        return {name: [writer.finish() for writer in both] for name, both in self._writers.items()}
+        """Complete the files; return the type of each array and the checksums of both its files, by name, in the order
+        of the files."""
+        return {name: [self._kinds[name], *(each.finish() for each in both)] for name, both in self._writers.items()}
 
 
 def open_arrays(place: Path, checksums: Mapping[str, Any]) -> Arrays:
@@ -166,8 +171,10 @@ def open_arrays(place: Path, checksums: Mapping[str, Any]) -> Arrays:
     Raises BadInput for missing or damaged files.
     """
     found = {}
-    for number, (name, each) in enumerate(checksums.items()):
-        values, ends = map(open_array, _files(place, number), (_kind(name), "int64"), each)
+    for number, (name, (kind, *both)) in enumerate(checksums.items()):
+        if kind not in get_args(Kind):
+            raise BadInput(f"{name} are of the type {kind!r:.40}", str(place))
+        values, ends = map(open_array, _files(place, number), (kind, "int64"), both)
         found[name] = values, ends
     return found
 
@@ -181,12 +188,9 @@ def open_corpus(
     plan = PrefixPlan(training.prefixes, training.prefix_tokens)
     with naming(place):
         each = segmentations(training.subword_dropout)
-        return Corpus.of_rows(arrays, vocabulary, config.target, plan, training.tree_dropout, each)
+        sides = config.source, config.target
+        return Corpus.of_rows(arrays, vocabulary, sides, plan, training.tree_dropout, each)
 
 
 def _files(place: Path, number: int) -> tuple[Path, Path]:
     return place / f"{number}.npy", place / f"{number}.ends.npy"
-
-
-def _kind(name: str) -> str:
-    return "bool" if is_matrix(name) else "int32"

@@ -8,17 +8,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from synmt.data.batches import MATRIX, Batches, Ids, Sources, batch_links, pad, shuffled_batches
+from synmt.components.contract import Automaton
+from synmt.data.batches import Batches, Ids, Sources, batch_links, pad, padded, shuffled_batches
 from synmt.data.rows import Rows, add_row, as_row, as_square, counts_in, lengths_of, open_rows, without_prefix
 from synmt.device import sent
 from synmt.model.config import BatchBy
-from synmt.model.source import SourceFeatures
-from synmt.model.target import TargetSide
+from synmt.model.source import SourceFeatures, SourceSide
+from synmt.model.target import WORDS, TargetSide
 from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.prefixes import PrefixPlan
 from synmt.text.vocabulary import UNKNOWN, Vocabulary, is_structural
-from synmt.trees.record import ParseRecord
 
 SOURCE, BARE, TARGET, OF_TARGET = "source ", "bare ", "target", "target "  # in the names of rows
 
@@ -29,8 +29,8 @@ class Corpus:
 
     plan: for a decoder that reads prefixes; unread: the number of entries at the end of the target vocabulary that the
     decoder never reads.
-    readings: define what else the decoder reads; columns: the numbers of readings, and columns for losses, by name,
-    each [c].
+    side: of the target; automaton: of the decoder's states, if it has any; values: of the fields of its components, by
+    name, each [t], from the begin of sentence on.
     links: between the tokens of a pair, (target, source), each [k,2], for a model that learns them.
     bare: the sources without their trees; a batch uses each of them with probability `tree_dropout`.
     segmentations: the number of consecutive rows per pair, each with other subwords of the same words.
@@ -39,10 +39,11 @@ class Corpus:
     vocabulary: Vocabulary
     sources: Sources
     targets: Sequence[Ids]
+    side: TargetSide = WORDS
     plan: PrefixPlan | None = None
     unread: int = 0
-    readings: Sequence[Any] = ()
-    columns: dict[str, Sequence[Ids]] = field(default_factory=dict)
+    automaton: Automaton | None = None
+    values: dict[str, Sequence[NDArray[Any]]] = field(default_factory=dict)
     links: Sequence[Ids] = field(default_factory=list)
     bare: Sources = field(default_factory=Sources)
     tree_dropout: float = 0.0
@@ -54,30 +55,28 @@ class Corpus:
     ) -> "Corpus":
         """Return an empty corpus for a target side, with the plan if it reads prefixes."""
         plan = plan if side.reads_prefixes else None
-        unread, readings = side.spelling.unread(vocabulary), side.readings(vocabulary)
-        return cls(vocabulary, Sources(), [], plan, unread, readings, tree_dropout=tree_dropout)
+        unread, automaton = side.spelling.unread(vocabulary), side.automaton(vocabulary) if side.fields else None
+        return cls(vocabulary, Sources(), [], side, plan, unread, automaton, tree_dropout=tree_dropout)
 
     def append(
         self,
         source: SourceFeatures,
         target: Sequence[str],
-        columns: Mapping[str, Sequence[int]] | None = None,
+        lessons: Mapping[str, Sequence[int]] | None = None,
         bare: SourceFeatures | None = None,
     ) -> None:
         """Add a pair: the input of the encoder, and the vocabulary entries that the decoder should write.
 
-        columns: of the target, for losses; bare: the source without its trees, for `tree_dropout`.
+        lessons: fields of the target for training alone; bare: the source without its trees, for `tree_dropout`.
         """
         self.sources.append(source, self.vocabulary)
         if bare is not None:
             self.bare.append(bare, self.vocabulary)
         ids = np.array(self.vocabulary.encode_target(target), np.int32)
         add_row(self.targets, ids)
-        if self.readings and self.unread:
-            target = [entry for entry, is_read in zip(target, self._are_read(ids), strict=False) if is_read]
-        for found in (*(reading.columns(target) for reading in self.readings), columns or {}):
-            for name, numbers in found.items():
-                add_row(self.columns.setdefault(name, []), np.asarray(numbers, np.int32))
+        found = {} if self.automaton is None else self.automaton.fields(self.side.spelling.read(target))
+        for name, numbers in (found | dict(lessons or {})).items():
+            add_row(self.values.setdefault(name, []), self.side.fields[name].array(name, numbers))
 
     def _are_read(self, ids: Ids) -> NDArray[np.bool_]:
         """Return which entries of a target the decoder reads."""
@@ -89,7 +88,7 @@ class Corpus:
             **{SOURCE + name: rows for name, rows in self.sources.rows().items()},
             **{BARE + name: rows for name, rows in self.bare.rows().items()},
             TARGET: self.targets,
-            **{OF_TARGET + name: rows for name, rows in self.columns.items()},
+            **{OF_TARGET + name: rows for name, rows in self.values.items()},
         }
         return {name: rows for name, rows in found.items() if len(rows)}
 
@@ -98,19 +97,23 @@ class Corpus:
         cls,
         arrays: Mapping[str, tuple[NDArray[Any], NDArray[Any]]],
         vocabulary: Vocabulary,
-        side: TargetSide,
+        sides: tuple[SourceSide, TargetSide],
         plan: PrefixPlan | None = None,
         tree_dropout: float = 0.0,
         segmentations: int = 1,
     ) -> "Corpus":
-        """Return the corpus of rows, given their numbers and ends by name.
+        """Return the corpus of rows of both sides, given their numbers and ends by name.
 
         Raises ValueError or KeyError if they are not the rows of a corpus.
         """
+        of_source, side = sides
         corpus = cls.empty(vocabulary, side, plan, tree_dropout)
+        pairs = {
+            start + name for name, each in of_source.fields.items() if each.shape == "pair" for start in (SOURCE, BARE)
+        }
         corpus.segmentations = segmentations
         rows: dict[str, Rows[Any]] = {
-            name: open_rows(*each, as_square if is_matrix(name) else as_row) for name, each in arrays.items()
+            name: open_rows(*each, as_square if name in pairs else as_row) for name, each in arrays.items()
         }
         corpus.targets = targets = rows[TARGET]
         targets.check_inside(len(vocabulary.target))
@@ -118,12 +121,13 @@ class Corpus:
             raise ValueError(f"{len(rows[wrong[0]])} rows of {wrong[0]}, but {len(targets)} targets")
         if len(targets) % segmentations:
             raise ValueError(f"{len(targets)} targets, but {segmentations} per pair")
-        corpus.sources = Sources.of_rows(without_prefix(SOURCE, rows), vocabulary)
+        corpus.sources = Sources.of_rows(without_prefix(SOURCE, rows), of_source.fields, vocabulary)
         if tree_dropout:
-            corpus.bare = Sources.of_rows(without_prefix(BARE, rows), vocabulary)
-        of_losses = side.columns(ParseRecord(), [])
-        names = [name for found in (*(each.columns([]) for each in corpus.readings), of_losses) for name in found]
-        corpus.columns = {name: rows[OF_TARGET + name] for name in names}
+            corpus.bare = Sources.of_rows(without_prefix(BARE, rows), of_source.fields, vocabulary)
+        for name, each in side.fields.items():
+            corpus.values[name] = own = rows[OF_TARGET + name]
+            if own.values.dtype != np.dtype(each.dtype):
+                raise ValueError(f"{name} are {own.values.dtype}, not {each.dtype}")
         return corpus
 
     def __len__(self) -> int:
@@ -135,9 +139,10 @@ class Corpus:
         """Return the tensors of pairs; random: draws trees to drop, and prefixes, on the CPU."""
         source, golds = self._source(indices, device, random), [self.targets[i] for i in indices]
         target = self._unread_apart(golds, device) if self.unread else self._target(golds, device, random)
-        target.columns = {
-            name: sent(pad([rows[i] for i in indices], 0)[0], device) for name, rows in self.columns.items()
-        }
+        length = target.inputs.shape[1]
+        for name, rows in self.values.items():
+            own = padded(self.side.fields[name], [rows[i][:length] for i in indices], length)
+            target.fields[name] = sent(own, device)
         if self.links:
             target.links = batch_links([self.links[i] for i in indices], device)
         return source, target
@@ -223,8 +228,3 @@ class Corpus:
         entries = enumerate(self.vocabulary.target)
         is_counted = np.array([number <= UNKNOWN or not is_structural(entry) for number, entry in entries])
         return np.asarray(self.sources.words, np.int64), counts_in(self.targets, is_counted)
-
-
-def is_matrix(name: str) -> bool:
-    """Return whether rows of this name hold booleans."""
-    return name.startswith((SOURCE + MATRIX, BARE + MATRIX))

@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from synmt.components.contract import EncoderComponent, Task, lacking
 from synmt.data.batches import Ids
 from synmt.data.bitext import Bitext
 from synmt.data.corpus import Corpus
 from synmt.data.records import SentencePair
 from synmt.data.rows import add_row
-from synmt.ideas.source import SourceIdea, Task, lacking
 from synmt.model.config import ModelConfig
 from synmt.model.source import SourceFeatures
 from synmt.model.target import TargetSide
@@ -35,7 +35,7 @@ class Example:
     """One training example: the input of the encoder, and the vocabulary entries that the decoder should write.
 
     line: the source's line. target: empty for a tree that no string can spell.
-    columns: columns of the target for losses, by name.
+    lessons: fields of the target for training alone, by name.
     links: between tokens, (target, source) each, [k,2], for a model that learns them.
     bare: the source without its trees, for tree dropout; others: the same pair in other subwords.
     """
@@ -43,7 +43,7 @@ class Example:
     line: Line
     source: SourceFeatures
     target: list[str]
-    columns: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    lessons: Mapping[str, Sequence[int]] = field(default_factory=dict)
     links: Ids | None = None
     bare: SourceFeatures | None = None
     others: "list[Example]" = field(default_factory=list)
@@ -64,35 +64,34 @@ def training_examples(
 
     Raises BadInput with the line of an unusable record.
     """
-    for task, idea in config.source.tasks.items():
+    for task, component in config.source.tasks.items():
         if tasks is not None and task not in tasks:
             continue
         for pair in pairs:
-            if task != "translate" and lacking(pair.source, idea.needs(training=True)):
+            if task != "translate" and lacking(pair.source, component.needs(training=True)):
                 continue
-            example = _example(pair, task, idea, config, bpe.segment, bare)
+            example = _example(pair, task, component, config, bpe.segment, bare)
             for number in range(1, segmentations(dropout)):
                 with bpe.dropping(dropout, f"{number} {pair.source.tokens} {pair.target.tokens}") as segment:
-                    example.others.append(_example(pair, task, idea, config, segment, bare))
+                    example.others.append(_example(pair, task, component, config, segment, bare))
             yield example
 
 
 def _example(
-    pair: SentencePair, task: Task, idea: SourceIdea, config: ModelConfig, segment: Segment, bare: bool
+    pair: SentencePair, task: Task, component: EncoderComponent, config: ModelConfig, segment: Segment, bare: bool
 ) -> Example:
-    """Return a pair as an example of an idea's task. Raises BadInput."""
+    """Return a pair as an example of a component's task. Raises BadInput."""
     left, right = pair.lines
     learned = config.learned(pair.source)
-    source = learned.without_trees() if task == "translate-unparsed" else learned
     with left.naming():
-        features = config.source.features(source, segment, task)
+        features = config.source.features(learned, segment, task)
         without = config.source.features(learned.without_trees(), segment, task) if bare else None
-        entries = idea.target(pair.source, task) if task == "parse" else []
+        entries = component.target(pair.source, task) if task == "parse" else []
     target = ParseRecord() if task == "parse" else config.learned(pair.target)
     with right.naming(), suppress(TreeNotDerivable):
         if task != "parse":
             entries = config.target.entries(target, segment)
-    return Example(left, features, entries, config.target.columns(target, entries), bare=without)
+    return Example(left, features, entries, config.target.lessons(target, entries), bare=without)
 
 
 @dataclass
@@ -114,8 +113,9 @@ class Counts:
     def count(self, source: SourceFeatures, target: Iterable[str]) -> None:
         self.source.update(source.tokens)
         self.target.update(target)
-        for name, column in source.labels.items():
-            self.labels.setdefault(name, Counter()).update(label for label in column if label)
+        for name, values in source.values.items():
+            if source.fields[name].shape == "label":
+                self.labels.setdefault(name, Counter()).update(label for label in values if label)
 
     def add(self, more: "Counts") -> None:
         self.source.update(more.source)
@@ -196,7 +196,7 @@ def encode(
             remarks.crossing += bool(spelling.trees) and any(map(is_lifted, filter(is_structural, target)))
             corpus.segmentations = 1 + len(example.others)
             for each in (example, *example.others):
-                corpus.append(each.source, each.target, each.columns, each.bare)
+                corpus.append(each.source, each.target, each.lessons, each.bare)
             if example.links is not None:
                 add_row(corpus.links, example.links)
     return corpus, remarks

@@ -32,7 +32,7 @@ from synmt.text.bpe import Bpe
 from synmt.text.tokenization import Words
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 
-DESCRIPTION, FORMAT = "prepared.json", 4
+DESCRIPTION, FORMAT = "prepared.json", 5
 NOT_SAVED = "the columns are not saved, since the cache cannot be used"
 POLL = 0.01  # seconds between two attempts to take a lock
 CACHE_LIMIT = 20 * 10**9  # bytes of all columns in the cache
@@ -97,7 +97,7 @@ def made_of(
         "--tokenizer": model.tokenizer,
         "language": " ".join(model.languages),
         "words of the model in --init": repr(model.words),
-        "system, or other options of its ideas": _checksum(
+        "system, or other options of its components": _checksum(
             orjson.dumps([model.source.settings(), model.target.settings()]).decode()
         ),
         "version of synmt": synmt.__version__,
@@ -115,9 +115,9 @@ def _versions() -> str:
 
 
 def _packages(model: ModelConfig) -> set[str]:
-    """Return the packages that hold the ideas of a model."""
-    ideas = [*model.source.ideas.values(), *model.target.ideas.values()]
-    return {type(each).__module__.partition(".")[0] for each in ideas}
+    """Return the packages that hold the components of a model."""
+    components = [*model.source.components.values(), *model.target.components.values()]
+    return {type(each).__module__.partition(".")[0] for each in components}
 
 
 @cache

@@ -9,8 +9,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
+from synmt.components.contract import check_needs, lacking
 from synmt.data.words import SideWords
-from synmt.ideas.source import check_needs, lacking
 from synmt.model.target import TargetSide
 from synmt.streams import BadInput, BadLines, Latest, Line, OnError, counted, read_lines, read_parallel, sniff, windows
 from synmt.text.links import Link

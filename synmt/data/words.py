@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from synmt.ideas.source import lacking
+from synmt.components.contract import lacking
 from synmt.model.config import ModelConfig
 from synmt.streams import BadInput, BadLines, Message, Notes, counted
 from synmt.text.tokenization import SAMPLE, Separation, TokenizerName, Words, WordsName

@@ -12,17 +12,17 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from synmt.components.contract import Layout
 from synmt.data.batches import Sources
 from synmt.data.records import source_records
 from synmt.data.words import sides_of_model
-from synmt.ideas.source import Layout
 from synmt.inspection.matrix import Legend, Matrix
 from synmt.inspection.strengths import Strengths, mask_parts, mask_strengths, strengths_legend
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.nn.attention import Recorder
-from synmt.nn.encoding import SourceBatch, combined
+from synmt.nn.encoding import SourceBatch, encoder_hooks
 from synmt.search.beam import beam_search
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.translation import Translator
@@ -41,7 +41,7 @@ class ReadSentence:
     """A record of n tokens in an encoder or decoder of L layers with H heads.
 
     weights: attention of each token (row), [L,H,n,n].
-    owners: ideas that own heads, by layer from 1 and head from 0.
+    owners: components that own heads, by layer from 1 and head from 0.
     mask: the strength of each mask; strengths: the strength for each pair of tokens, [1 or L,H,n,n]. Both are None in a
     model without masks.
     """
@@ -72,7 +72,7 @@ def read_sentence(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
     with Recorder([layer.attention for layer in model.network.encoder.layers]) as recorder:
         model.encode(batch)
     weights = as_numbers(recorder.weights, folder)
-    mask = mask_strengths(model, str(folder.path))
+    mask = mask_strengths(model, folder.vocabulary, str(folder.path))
     return ReadSentence(
         record,
         side.layout(folder.config.learned(record), folder.bpe.segment),
@@ -105,7 +105,7 @@ def as_numbers(weights: Sequence[Tensor], folder: ModelFolder[ModelConfig]) -> W
 
 def _of_pairs(model: TranslationModel, batch: SourceBatch) -> Weights:
     """Return the combined strength of all masks for each pair of tokens, nan where no mask applies: [1 or L,H,n,n]."""
-    edits = combined([part(batch) for part in mask_parts(model)]).edits
+    edits = encoder_hooks(mask_parts(model), batch, model.network.config).edits
     shared = all(edit is edits[0] for edit in edits)
     hidden = -torch.cat([edit.bias for edit in (edits[:1] if shared else edits) if edit.bias is not None])
     strengths: Weights = hidden.log().masked_fill(hidden == 0, float("nan")).float().numpy()
@@ -126,11 +126,12 @@ def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSenten
     numbers = [number for number in best.ids if number < first_unread]
     steps = [vocabulary.target[number] for number in numbers]  # what the decoder reads
     inputs = torch.tensor([[model.begin, *numbers]])
-    found = (each for reading in target.readings(vocabulary) for each in reading.columns(steps).items())
-    columns = {name: torch.tensor(values, dtype=torch.int64).unsqueeze(0) for name, values in found}
+    automaton = target.automaton(vocabulary)
+    found = automaton.fields(steps) if automaton else {}
+    fields = {name: torch.tensor(values, dtype=torch.int64).unsqueeze(0) for name, values in found.items()}
     encoded = model.encode(source)
     with Recorder([layer.attention for layer in model.network.decoder_layers]) as recorder:
-        model.decoder.read(model.network, inputs, columns, encoded.states, encoded.bias)
+        model.decoder.read(model.network, inputs, fields, encoded)
     weights = as_numbers(recorder.weights, folder)
     layout = Layout([BEGIN, *steps], _words([BEGIN, *steps]))
     return ReadSentence(translator.translation(best).record(), layout, weights, target.owners(folder.config.network))

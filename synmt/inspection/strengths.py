@@ -4,22 +4,23 @@ A large strength hides tokens: head h adds −exp(s) to its logits for each pair
 masks are the nine relations of a tree, or the user's own named masks.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 import torch
 
-from synmt.ideas.source.mask.attention import Masks
 from synmt.inspection.matrix import Legend, Matrix, decimals
 from synmt.metrics.report import json_array, printable
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
+from synmt.nn.hooks import Part
 from synmt.streams import BadInput, readable
+from synmt.text.vocabulary import Vocabulary
 
 Array = npt.NDArray[np.float32]
 
@@ -56,28 +57,30 @@ class Strengths:
 
 def open_strengths(folder: ModelFolder[ModelConfig]) -> Strengths:
     """Return the strengths of a model. Raises BadInput if it has no masks."""
-    found = mask_strengths(folder.load_model(torch.device("cpu")), readable(str(folder.path)))
+    model = folder.load_model(torch.device("cpu"))
+    found = mask_strengths(model, folder.vocabulary, readable(str(folder.path)))
     if found is None:
-        raise BadInput(f"has no masks: it is {'+'.join(folder.config.source.ideas)}", str(folder.path))
+        raise BadInput(f"has no masks: it is {'+'.join(folder.config.source.components)}", str(folder.path))
     return found
 
 
-def mask_strengths(model: TranslationModel, name: str) -> Strengths | None:
+def mask_strengths(model: TranslationModel, vocabulary: Vocabulary, name: str) -> Strengths | None:
     """Return the strengths of a model, or None if it has no masks."""
     parts = mask_parts(model)
     if not parts:
         return None
-    masks = [mask for part in parts for mask in part.names]
-    sets = [part.strengths.detach().float().reshape(-1, *part.strengths.shape[-2:]) for part in parts]
+    masks = [mask for part in parts for mask in part.component.names_of_strengths(vocabulary.labels)]
+    own: list[Any] = [part.strengths for part in parts]
+    sets = [each.detach().float().reshape(-1, *each.shape[-2:]) for each in own]
     count = max(map(len, sets))
     values = torch.cat([each.expand(count, -1, -1) for each in sets], dim=-1).numpy()
     return Strengths(name, masks, values)
 
 
-def mask_parts(model: TranslationModel) -> list[Masks]:
-    """Return the masks of a model's encoder."""
-    # From Python 3.12 on, `isinstance` with a protocol does not see the parameters of a module.
-    return [cast(Masks, part) for part in model.source_parts.values() if hasattr(part, "strengths")]
+def mask_parts(model: TranslationModel) -> list[Part]:
+    """Return the masks of a model's encoder: the components whose parameters are strengths."""
+    parts: Iterable[Any] = model.source_parts.values()
+    return [part for part in parts if hasattr(part, "strengths")]
 
 
 def as_text(models: Sequence[Strengths]) -> Iterator[str]:

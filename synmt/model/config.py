@@ -35,7 +35,7 @@ class ModelConfig:
     vocabulary_folders: ClassVar[tuple[str, ...]] = ("",)
 
     def __post_init__(self) -> None:
-        """Raise ValueError for unknown names, and for ideas that do not fit the network."""
+        """Raise ValueError for unknown names, and for components that do not fit the network."""
         self.source.check_network(self.network)
         self.target.check_network(self.network)
         check_text(self.tokenizer, self.languages)

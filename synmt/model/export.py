@@ -35,7 +35,7 @@ def export(path: Path, out: Path, precision: Literal["fp32", "int8"] = "fp32") -
     check_empty(out)
     folder = ModelFolder.open(path, ModelConfig)
     model: TranslationModel = folder.load_model(torch.device("cpu"))
-    if why := _obstacle(folder.config, model):
+    if why := _obstacle(folder.config):
         raise BadInput(f"{why}, which CTranslate2 does not support", str(path))
     write_network(model.network, folder.vocabulary, out, precision)
 
@@ -97,12 +97,12 @@ def _quantize(spec: Any) -> None:
         rounded[name][...] = np.rint(exact[name] * scale[:, None])
 
 
-def _obstacle(config: ModelConfig, model: TranslationModel) -> str:
+def _obstacle(config: ModelConfig) -> str:
     """Return how a model differs from a plain Transformer in translation, "" if it does not differ."""
-    if parts := [name for name in config.source.for_translation().ideas if name in model.source_parts]:
+    if parts := [name for name, each in config.source.for_translation().components.items() if each.hooks]:
         return f"the encoder has {'+'.join(parts)}"
     if not config.target.is_plain:
-        return f"the decoder has {'+'.join(config.target.ideas)}"
+        return f"the decoder has {'+'.join(config.target.components)}"
     if config.network.cross_attention != "all":
         return "some layers of the decoder do not attend to the source"
     return ""

@@ -1,15 +1,14 @@
-"""The target side of a model: the ideas of its decoder, the entries that it writes, and the columns that it reads."""
+"""The target side of a model: the components of its decoder, what it writes, and the fields that it reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from synmt.ideas import PLAIN, TARGET_IDEAS
-from synmt.ideas.source import ideas_of, options_of, owners_of_heads
-from synmt.ideas.target import CAUSAL, PREFIXES, Reading, Spelling, TargetIdea
+from synmt.components import DECODER_COMPONENTS, PLAIN
+from synmt.components.contract import Automaton, DecoderComponent, Field, components_of, options_of, owners_of_heads
+from synmt.components.spelling import Spelling
 from synmt.nn.config import TransformerConfig
-from synmt.registry import attribute
 from synmt.streams import Message
 from synmt.text.bpe import Segment
 from synmt.text.vocabulary import Vocabulary
@@ -17,54 +16,77 @@ from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:
-    from synmt.nn.decoders import CausalDecoder
-    from synmt.nn.prefixes import PrefixDecoder
+    from synmt.components.output import Output
+    from synmt.nn.decoders import Decoder
 
 
 @dataclass(frozen=True)
 class TargetSide:
-    """The ideas of a decoder by name, at least one, and how they spell arcs.
+    """The components of a decoder by name, at least one, and how they spell arcs.
 
-    Raises ValueError for ideas that cannot be combined, and for a spelling of arcs without ideas that write arcs.
+    Raises ValueError for components that cannot be combined, and for a spelling of arcs without components that write
+    arcs.
     """
 
-    ideas: Mapping[str, TargetIdea]
+    components: Mapping[str, DecoderComponent]
     style: ArcStyle = field(default_factory=ArcStyle)
 
     def __post_init__(self) -> None:
-        if not self.ideas:
-            raise ValueError("the decoder needs an idea, such as sequence")
-        names = "+".join(self.ideas)
-        spellings = [spelling for idea in self.ideas.values() if (spelling := idea.spelling(self.style))]
+        if not self.components:
+            raise ValueError("the decoder needs a component, such as sequence")
+        names, every = "+".join(self.components), self.components.values()
+        spellings = [spelling for each in every if (spelling := each.spelling(self.style))]
         if any(each != spellings[0] for each in spellings):
             raise ValueError(f"{names} cannot be combined, because they write targets differently")
         if self.style != self.spelling.style:
             raise ValueError(Message("{} writes no arcs, so --split-arcs and --root-arc have no effect", names))
-        if len({idea.runs for idea in self.ideas.values()} - {""}) > 1:
+        if len({each.prefixes for each in every} - {None}) > 1:
             raise ValueError(f"{names} cannot be combined, because one is causal and the other is not")
+        states = [state for each in every if (state := each.state(self.style)) is not None]
+        if any(each != (self.spelling.state() or states[0]) for each in states):
+            raise ValueError(f"{names} cannot be combined, because their states differ")
+
+    @staticmethod
+    def _numbers_of(component: DecoderComponent) -> tuple[str, ...]:
+        """Return the names of the fields that come from the state."""
+        return tuple(name for name, each in component.fields_by_name.items() if not each.training)
+
+    @cached_property
+    def fields(self) -> dict[str, Field]:
+        """Return all fields that the decoder reads, by name. Raises ValueError for a name that two components use,
+        unless both use the same field."""
+        found: dict[str, Field] = {}
+        for each in self.components.values():
+            for name, own in each.fields_by_name.items():
+                if own.shape != "token" or own.dtype == "float32":
+                    raise ValueError(f"the field {name} of a decoder must be integers of tokens")
+                if found.setdefault(name, own) is not own:
+                    raise ValueError(f"two components use the same name for fields: {name}")
+        return found
 
     @cached_property
     def spelling(self) -> Spelling:
         """Return how targets are written."""
-        found = (idea.spelling(self.style) for idea in self.ideas.values())
+        found = (each.spelling(self.style) for each in self.components.values())
         return next((each for each in found if each), Spelling())
 
-    @property
-    def runs(self) -> str:
-        """Return which decoder runs the layers, as `TargetIdea.runs`."""
-        return next((idea.runs for idea in self.ideas.values() if idea.runs), CAUSAL)
+    @cached_property
+    def state(self) -> Any:
+        """Return the state at the begin of sentence, None if nothing reads one."""
+        own = (each.state(self.style) for each in self.components.values())
+        return self.spelling.state() or next((state for state in own if state is not None), None)
 
     @property
     def reads_prefixes(self) -> bool:
         """Return whether the decoder reads its whole prefix at each step."""
-        return self.runs == PREFIXES
+        return any(each.prefixes for each in self.components.values())
 
     @property
     def is_plain(self) -> bool:
         """Return whether the decoder translates like a plain Transformer on subwords."""
-        kept = [idea for idea in self.ideas.values() if not idea.training_only]
-        parts = [idea for idea in kept if type(idea).decoder_part is not TargetIdea.decoder_part]
-        return self.writes_words_alone and self.runs == CAUSAL and not parts
+        kept = [each for each in self.components.values() if not each.training_only]
+        changes = any(each.hooks - {"loss", "accuracies"} for each in kept)
+        return self.writes_words_alone and not self.reads_prefixes and self.state is None and not changes
 
     @property
     def writes_words_alone(self) -> bool:
@@ -72,65 +94,95 @@ class TargetSide:
         return type(self.spelling) is Spelling
 
     def needs(self, training: bool) -> frozenset[str]:
-        """Return the fields of a target record that the ideas read; the fields of the spelling are required."""
-        return self.spelling.needs.union(*(idea.needs(training) for idea in self.ideas.values()))
+        """Return the fields of a target record that the components read; the fields of the spelling are required."""
+        return self.spelling.needs.union(*(each.needs(training) for each in self.components.values()))
 
     def owners(self, config: TransformerConfig) -> dict[tuple[int, int], str]:
         """Return the owners of heads, as `owners_of_heads`."""
-        return owners_of_heads(self.ideas, config, config.decoder_layers)
+        return owners_of_heads(self.components, config, config.decoder_layers)
 
     def check_network(self, config: TransformerConfig) -> None:
-        """Raise ValueError if a network of these sizes does not suit the ideas."""
+        """Raise ValueError if a network of these sizes does not suit the components."""
         self.owners(config)
+        self.fields  # noqa: B018 (a name that two components use is refused)
+        for name, each in self.components.items():
+            each.check_hooks()
+            if self._numbers_of(each) and self.state is None:
+                raise ValueError(f"{name} reads fields of a state, so it must define `state`")
+        if sum(each.channels_taken() for each in self.components.values()) >= config.width:
+            raise ValueError(f"{'+'.join(self.components)} leaves no room for words in a width of {config.width}")
 
     def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
         """Return the entries that the decoder should write, as `Spelling.entries`."""
         return self.spelling.entries(record, segment)
 
-    def columns(self, record: ParseRecord, entries: Sequence[str]) -> dict[str, Sequence[int]]:
-        """Return the columns of a target for losses. Raises ValueError for a name that two ideas use."""
+    def lessons(self, record: ParseRecord, entries: Sequence[str]) -> dict[str, Sequence[int]]:
+        """Return the fields of a target for training alone, by name. Raises ValueError for undeclared ones."""
         found: dict[str, Sequence[int]] = {}
         entries = self.spelling.read(entries)
-        for idea in self.ideas.values():
-            more = idea.columns(record, entries)
-            if twice := found.keys() & more.keys():
-                raise ValueError(f"two ideas use the same name for columns: {', '.join(sorted(twice))}")
+        for name, each in self.components.items():
+            declared = {name for name, own in each.fields_by_name.items() if own.training}
+            more = each.read(record, entries) if declared else {}
+            if wrong := more.keys() ^ declared:
+                raise ValueError(f"{name} reads and declares different fields: {min(wrong)}")
+            for own, values in more.items():
+                if len(values) != 1 + len(entries):
+                    raise ValueError(f"{name} reads {len(values)} values of {own}, not {1 + len(entries)}")
             found.update(more)
         return found
 
-    def readings(self, vocabulary: Vocabulary) -> list[Reading]:
-        """Return the distinct inputs of the decoder other than tokens."""
-        places = dict.fromkeys(idea.reads for idea in self.ideas.values() if idea.reads)
-        return [attribute(place)(self.style, vocabulary) for place in places]
+    def automaton(self, vocabulary: Vocabulary) -> Automaton | None:
+        """Return how the decoder's state moves through targets, None if it has none."""
+        if self.state is None:
+            return None
+        readers = [
+            (names, each.numbers(vocabulary)) for each in self.components.values() if (names := self._numbers_of(each))
+        ]
+        return Automaton(self.state, list(map(self.style.token, vocabulary.target)), self.style, readers)
 
-    def decoder(self, config: TransformerConfig, vocabulary: Vocabulary) -> "CausalDecoder | PrefixDecoder":
+    def output(self, vocabulary: Vocabulary, trees: int | None = None) -> "Output":
+        """Return how a search writes targets. trees: the number of best hypotheses per sentence that need a tree
+        written apart from their words; None for all."""
+        return self.spelling.output(vocabulary, self.automaton(vocabulary), trees)
+
+    def output_of_other_tasks(self, vocabulary: Vocabulary) -> "Output":
+        """Return how a search writes targets of other tasks than translation, in which any token may follow."""
+        from synmt.components.output import Output
+
+        return Output(self.automaton(vocabulary), free=True)
+
+    def decoder(self, config: TransformerConfig, vocabulary: Vocabulary) -> "Decoder":
         """Return the decoder. Raises ValueError for a vocabulary that lacks its tokens."""
+        from synmt.nn.decoders import CausalDecoder
+        from synmt.nn.hooks import parts_of
+        from synmt.nn.prefixes import PrefixDecoder
+
         unread = self.spelling.unread(vocabulary)
         if self.spelling.trees == "apart" and not unread:
-            raise ValueError(f"the target vocabulary lacks tokens of {'+'.join(self.ideas)}")
-        parts = {name: idea.decoder_part(config, vocabulary) for name, idea in self.ideas.items()}
-        kept = {name: part for name, part in parts.items() if part is not None}
-        decoder: CausalDecoder = attribute(self.runs)(kept, self.readings(vocabulary), unread, self.spelling.share)
-        return decoder
+            raise ValueError(f"the target vocabulary lacks tokens of {'+'.join(self.components)}")
+        parts = parts_of(self.components, config, lambda each: each.parameters(config, vocabulary))
+        fillers = {name: int(each.pad) for name, each in self.fields.items() if not each.training}
+        kind = PrefixDecoder if self.reads_prefixes else CausalDecoder
+        return kind(config, parts, fillers, unread, self.spelling.share)
 
     def settings(self) -> dict[str, Any]:
         """Return the settings from which `target_side` restores the side."""
-        return {"ideas": {name: asdict(idea) for name, idea in self.ideas.items()}, "arcs": asdict(self.style)}
+        return {"ideas": {name: asdict(each) for name, each in self.components.items()}, "arcs": asdict(self.style)}
 
 
-WORDS = TargetSide({PLAIN: TargetIdea()})
+WORDS = TargetSide({PLAIN: DecoderComponent()})
 
 
 def target_side(ideas: Mapping[str, Mapping[str, Any]], arcs: Mapping[str, bool] | None = None) -> TargetSide:
-    """Return the side with these ideas and options. Raises ValueError or TypeError for invalid ones."""
+    """Return the side with these components and options. Raises ValueError or TypeError for invalid ones."""
     style = ArcStyle(**(arcs or {}))
     if not all(type(value) is bool for value in asdict(style).values()):
         raise ValueError("split and root_arc must be true or false")
-    return TargetSide(ideas_of(TARGET_IDEAS, ideas), style)
+    return TargetSide(components_of(DECODER_COMPONENTS, ideas), style)
 
 
 def target_side_of(
     names: Sequence[str], settings: Mapping[str, Any], arcs: Mapping[str, bool] | None = None
 ) -> TargetSide:
-    """Return the side with these ideas and their own settings, such as `gcn_layers`. Raises ValueError."""
-    return target_side(options_of(TARGET_IDEAS, names, settings), arcs)
+    """Return the side with these components and their own settings, such as `gcn_layers`. Raises ValueError."""
+    return target_side(options_of(DECODER_COMPONENTS, names, settings), arcs)

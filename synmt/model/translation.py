@@ -3,33 +3,24 @@
 Shapes: B sentences, n source positions, N target tokens of a batch that are predicted, d width.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
-from synmt.ideas.source import task_mark
+from synmt.components.contract import task_mark
 from synmt.model.source import SourceSide
 from synmt.model.target import TargetSide
-from synmt.nn.attention import PLAIN
 from synmt.nn.config import TransformerConfig
 from synmt.nn.decoders import TargetBatch
-from synmt.nn.encoding import EncoderPass, SourceBatch, combined, hiding_bias, with_hidden_keys
-from synmt.nn.losses import Classes, Loss, cross_entropies, joined_accuracies, smoothed_cross_entropy
+from synmt.nn.encoding import Encoded, SourceBatch, cross_edits, encoder_hooks, hiding_bias
+from synmt.nn.hooks import Hooks, parts_of
+from synmt.nn.losses import Classes, Loss, cross_entropies, smoothed_cross_entropy
 from synmt.nn.transformer import Transformer
 from synmt.text.vocabulary import UNKNOWN, Vocabulary
 
-
-@dataclass(slots=True)
-class EncodedSource:
-    """The encoder's states, [B,n,d]; the bias that hides padding, [B,1,1,n], None without padding; and the changes that
-    the source ideas made in this run of the encoder."""
-
-    states: Tensor
-    bias: Tensor | None
-    ideas: EncoderPass
+Count = Callable[[], tuple[int, int]]
 
 
 class TranslationModel(nn.Module):
@@ -43,27 +34,23 @@ class TranslationModel(nn.Module):
         self.begin = vocabulary.begin
         self.marks = [mark for mark in vocabulary.encode(map(task_mark, source.tasks)) if mark != UNKNOWN]
 
-    def encode(self, source: SourceBatch, word_dropout: float = 0.0) -> EncodedSource:
-        encoding = encoder_pass(self.source_parts, source, self.network.config.encoder_layers)
-        edits = with_hidden_keys(encoding.edits, source.padding)
-        ids = drop_words(source.ids, word_dropout, self.marks)
-        states = self.network.encode(ids, edits, encoding.features)
-        return EncodedSource(states, hiding_bias(source.padding), encoding)
+    def encode(self, source: SourceBatch, word_dropout: float = 0.0) -> Encoded:
+        network = self.network
+        hooks = encoder_hooks(self.source_parts.values(), source, network.config)
+        states = network.encode(drop_words(source.ids, word_dropout, self.marks), hooks)
+        return Encoded(states, hiding_bias(source.padding), cross_edits(hooks, source, network.config), source, hooks)
 
     def loss(self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0) -> Loss:
         """Return the losses of a batch with N predicted target tokens."""
         return self.decoding_loss(self.encode(source, word_dropout), target, smoothing, word_dropout)
 
     def decoding_loss(
-        self, encoded: EncodedSource, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
+        self, encoded: Encoded, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
     ) -> Loss:
         """Return the losses for an encoded source."""
         target = replace(target, inputs=drop_words(target.inputs, word_dropout))
-        states, run = self.decoder(self.network, target, encoded.states, encoded.bias)
-        accuracies = encoded.ideas.accuracies
-        if run is not None:
-            of_states = {name: partial(each, run.states) for name, each in run.accuracies.items()}
-            accuracies = joined_accuracies(accuracies, of_states)
+        states, hooks = self.decoder(self.network, target, encoded)
+        accuracies = joined_accuracies(encoded.hooks, hooks)
         kinds = self.decoder.classes(self.network, target)
         if torch.is_grad_enabled():
             losses = [_loss(kind, states, smoothing, target.counts) for kind in kinds]
@@ -74,11 +61,17 @@ class TranslationModel(nn.Module):
             each = _losses(kinds, states, smoothing)
             translation = each.sum() if target.counts is None else each @ target.counts
             loss = Loss(translation, target.tokens, translation, accuracies, each)
-        for other in encoded.ideas.losses:
-            loss.total = loss.total + other()
-        if run is not None:
-            loss.total = sum((each(run.states) for each in run.losses), loss.total)
+        for other in (*encoded.hooks.losses(encoded.states), *hooks.losses(states, target.positions)):
+            loss.total = loss.total + other
         return loss
+
+
+def joined_accuracies(of_source: Hooks, of_target: Hooks) -> dict[str, Count]:
+    """Return the accuracies of both sides, by name. Raises ValueError for a name that both use."""
+    first, second = of_source.accuracies(), of_target.accuracies()
+    if twice := first.keys() & second.keys():
+        raise ValueError(f"two accuracies are called {', '.join(sorted(twice))}")
+    return first | second
 
 
 def _loss(kind: Classes, states: Tensor, smoothing: float, counts: Tensor | None) -> Tensor:
@@ -98,15 +91,8 @@ def _losses(kinds: Sequence[Classes], states: Tensor, smoothing: float) -> Tenso
 
 
 def source_parts(config: TransformerConfig, side: SourceSide, vocabulary: Vocabulary) -> nn.ModuleDict:
-    """Return the modules of the source ideas, by name."""
-    parts = {name: idea.encoder_part(config, vocabulary.labels) for name, idea in side.ideas.items()}
-    return nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
-
-
-def encoder_pass(parts: nn.ModuleDict, source: SourceBatch, layers: int) -> EncoderPass:
-    """Return the changes that the modules make in one run of an encoder."""
-    passes = [part(source) for part in parts.values()]
-    return combined(passes) if passes else EncoderPass([PLAIN] * layers)
+    """Return the components of an encoder that have hooks, with new parameters, by name."""
+    return parts_of(side.components, config, lambda each: each.parameters(config, vocabulary.labels))
 
 
 def drop_words(ids: Tensor, rate: float, kept: Sequence[int] = ()) -> Tensor:

@@ -1,24 +1,26 @@
 """The causal decoder: its layers run over a whole target in training, and token by token in a search.
 
-Ideas contribute readings, which are tensors read from the targets, and modules that the decoder calls. The other
-decoder, whose positions see the whole prefix, is in synmt.nn.prefixes.
+The other decoder, whose positions see the whole prefix, is in synmt.nn.prefixes. Components change both by their hooks.
 
 Shapes: B sentences, K hypotheses per sentence, R targets or hypotheses, t target positions, Q of them that are queries,
 n source positions, P predictions, H heads, d width, T target vocabulary.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.nn.attention import AttentionEdit, HeadEdit, one_or_both, per_layer
-from synmt.nn.losses import Classes, joined_accuracies
+from synmt.nn.attention import PLAIN, Edit, Replacement, safe
+from synmt.nn.config import TransformerConfig
+from synmt.nn.encoding import Encoded
+from synmt.nn.hooks import CROSS, SELF, Hooks, Part, Run, checked, edits, replacement, runs_of
+from synmt.nn.losses import Classes
 from synmt.nn.transformer import Transformer
 
 
@@ -33,7 +35,7 @@ class TargetBatch:
     tokens: the number of entries in the targets.
     counts [P]: the number of entries that each prediction stands for, if only some are predicted.
     unread: the indices in gold of the entries that are read, and of the entries that never are; None if all are read.
-    columns: the data of readings and losses, by name, each [B,c] int64, padded with 0.
+    fields: of components, by name, each [B,t], padded as its Field says.
     prefixes: for a decoder of prefixes, the Prefixes that end at the positions, in consecutive packs.
     links [k,3]: for models that learn links: sentence, target position (not counting begin of sentence), source
     position.
@@ -45,7 +47,7 @@ class TargetBatch:
     tokens: int
     counts: Tensor | None = None
     unread: tuple[Tensor, Tensor] | None = None
-    columns: dict[str, Tensor] = field(default_factory=dict)
+    fields: dict[str, Tensor] = field(default_factory=dict)
     prefixes: Sequence[Any] = ()
     links: Tensor | None = None
 
@@ -57,35 +59,17 @@ class TargetBatch:
         return real.view_as(self.inputs)[:, 1:]
 
 
-@dataclass(slots=True)
-class DecoderPass:
-    """The changes that ideas make to one run of a causal decoder.
-
-    edits: one per layer of self-attention, with watches, and edits of single heads that hide positions up to the query.
-    Layers with the same edit share the object.
-    inputs: added to the embedded tokens, [R,Q,d].
-    losses: functions of the states [B,t,d] that entries are predicted from; each returns a loss summed over the batch.
-    accuracies: by name, functions of the same states; each returns the numbers of correct predictions and of
-    predictions.
-    states: the states of a run over whole targets, set when it is done.
-    """
-
-    edits: list[AttentionEdit]
-    inputs: Tensor | None = None
-    losses: list[Callable[[Tensor], Tensor]] = field(default_factory=list)
-    accuracies: dict[str, Callable[[Tensor], tuple[int, int]]] = field(default_factory=dict)
-    states: Tensor = field(default_factory=lambda: torch.empty(0))
-
-
 class Steps:
     """A search with the decoder, one token per step.
 
-    source_bias [B,1,1,n]: hides padding; tensors: by the name of a reading, its tensors of all B·K hypotheses.
+    encoded: of the B sentences; fields: by name, the numbers at the positions of all B·K hypotheses, [B·K,t] int64;
+    fillers: by name, the number at positions where a hypothesis paused.
     """
 
-    def __init__(self, readings: Sequence[Any], rows: int, source_bias: Tensor | None, device: torch.device) -> None:
-        self.readings, self.source_bias = readings, source_bias
-        self.tensors = {each.name: each.start(rows, device) for each in readings}
+    def __init__(self, fillers: Mapping[str, int], rows: int, encoded: Encoded) -> None:
+        self.encoded, self.fillers = encoded, fillers
+        none = torch.zeros(rows, 0, dtype=torch.int64, device=encoded.states.device)
+        self.fields = dict.fromkeys(fillers, none)
 
     def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Return the logits of the next token, [B,K,T], given the ids [B,K,t] of all hypotheses, which start with
@@ -94,24 +78,29 @@ class Steps:
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         """Select some of the B sentences and of the B·K hypotheses; None selects all."""
-        if sentences is not None and self.source_bias is not None:
-            self.source_bias = self.source_bias[sentences]
+        if sentences is not None:
+            self.encoded = self.encoded.select(sentences)
         if hypotheses is not None:
-            self.tensors = {name: each.select(hypotheses) for name, each in self.tensors.items()}
+            self.fields = {name: each[hypotheses] for name, each in self.fields.items()}
 
     def grow(self, hypotheses: Any) -> None:
-        """Extend each hypothesis by one position, starting with begin of sentence, as in `Reading.grown`."""
-        self.tensors = {each.name: each.grown(self.tensors[each.name], hypotheses) for each in self.readings}
+        """Extend each hypothesis by one position, starting with begin of sentence, with the numbers of its state."""
+        if self.fields:
+            new = hypotheses.numbers(list(self.fields)).to(self.encoded.states.device)
+            pairs = zip(self.fields.items(), new, strict=True)
+            self.fields = {name: torch.cat([each, own.unsqueeze(1)], dim=1) for (name, each), own in pairs}
 
     def joined(self, held: Any, rows: Tensor) -> Self:
         """Return a search over some of these hypotheses and some of `held`, which have paused for some steps.
 
         rows: indices into the hypotheses of this search followed by the hypotheses of `held`, which may be None. Their
-        lengths may differ. The searches share data, so only one of them may continue.
+            lengths may differ. The searches share data, so only one of them may continue.
         """
         steps = copy(self)
-        others = (held or self).tensors
-        steps.tensors = {name: each.joined(others[name], rows) for name, each in self.tensors.items()}
+        others = (held or self).fields
+        steps.fields = {
+            name: joined_rows(each, others[name], rows, self.fillers[name]) for name, each in self.fields.items()
+        }
         return steps
 
 
@@ -120,91 +109,62 @@ def one_vocabulary(network: Transformer, gold: Tensor) -> list[Classes]:
     return [Classes(None, network.output_weight, network.output_bias, gold)]
 
 
-class CausalDecoder(nn.Module):
-    """A decoder in which no position sees a later one.
+class Decoder(nn.Module):
+    """What both decoders share.
 
-    readings: what the decoder reads from targets in addition to tokens, as synmt.ideas.target.Reading.
-    parts: modules of ideas, by name. The decoder calls each with the tensors of the reading named by its attribute
-    `reads` (None if that is ""), the positions of the queries, [Q], and the TargetBatch, which is None in a search.
-    Each returns a DecoderPass. A module whose attribute `training_only` is true is called only in training.
+    parts: the components that have hooks, by name.
+    fillers: by name, the padding of the fields that a search extends, since a component reads them.
     unread: the number of entries at the end of the target vocabulary that are predicted together with the next token
-    and are never read.
-    share: the weight of their loss in the total.
+    and are never read; share: the weight of their loss in the total.
     """
 
     def __init__(
         self,
-        parts: Mapping[str, nn.Module] | None = None,
-        readings: Sequence[Any] = (),
+        config: TransformerConfig,
+        parts: nn.ModuleDict | None = None,
+        fillers: Mapping[str, int] | None = None,
         unread: int = 0,
         share: float = 1.0,
     ) -> None:
         super().__init__()
-        self.parts, self.readings = nn.ModuleDict(parts), readings
-        self.lasting = [each for each in self.parts.values() if not getattr(each, "training_only", False)]
-        self.unread, self.share = unread, share
+        self.config, self.fillers, self.unread, self.share = config, fillers or {}, unread, share
+        self.parts = parts if parts is not None else nn.ModuleDict()
 
-    def forward(
-        self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None
-    ) -> tuple[Tensor, DecoderPass | None]:
-        """Return the states that predict the entries, [P,d], and the changes that ideas made to the run, or None if
-        there are none. encoded [B,n,d], source_bias [B,1,1,n].
+    def start(self, network: Transformer, encoded: Encoded, beam: int) -> Steps:
+        """Return a search for `beam` hypotheses per sentence."""
+        raise NotImplementedError
+
+    def read(self, network: Transformer, inputs: Tensor, fields: Mapping[str, Tensor], encoded: Encoded) -> Tensor:
+        """Run over whole targets without losses: inputs [B,t], fields as in TargetBatch → [B,t,d]"""
+        raise NotImplementedError
+
+    def expanded(self, fields: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the fields of whole targets with those that components derive from them."""
+        if not self.parts:
+            return {}
+        every = dict(fields)
+        parts: list[Any] = list(self.parts.values())
+        for part in parts:
+            component = part.component
+            if all(name in fields for name, each in component.fields_by_name.items() if not each.training):
+                every |= component.expand(fields)
+        return every
+
+    def runs(
+        self, fields: Mapping[str, Tensor], queries: Tensor, encoded: Encoded, sentences: Tensor, losses: bool = False
+    ) -> list[Run]:
+        """Return the runs of the components for the positions `queries` [Q] of targets; sentences: of each, [R].
+
+        losses: whether components for training only take part.
         """
-        states, run = self._run(network, target.inputs, target.columns, encoded, source_bias, target)
-        return states.flatten(0, 1)[target.positions], run
+        every: list[Any] = list(self.parts.values())
+        parts = [each for each in every if losses or not each.component.training_only]
 
-    def read(
-        self,
-        network: Transformer,
-        inputs: Tensor,
-        columns: Mapping[str, Tensor],
-        encoded: Tensor,
-        source_bias: Tensor | None,
-    ) -> Tensor:
-        """Run over whole targets without losses: inputs [B,t], columns as in TargetBatch → [B,t,d]"""
-        return self._run(network, inputs, columns, encoded, source_bias)[0]
+        def new_run(part: Part, own: dict[str, Tensor]) -> Run:
+            derived = {name: fields[name] for name in part.component.derived if name in fields}
+            return Run(part, own | derived, queries, source=encoded.source, sentences=sentences)
 
-    def _run(
-        self,
-        network: Transformer,
-        inputs: Tensor,
-        columns: Mapping[str, Tensor],
-        encoded: Tensor,
-        source_bias: Tensor | None,
-        target: TargetBatch | None = None,
-    ) -> tuple[Tensor, DecoderPass | None]:
-        if not (self.lasting if target is None else self.parts):
-            return network.decode(network.embed(inputs), encoded, source_bias), None
-        length = inputs.shape[1]
-        positions = torch.arange(length, device=inputs.device)
-        tensors = {reading.name: reading.tensors(columns, length) for reading in self.readings}
-        run = self.decoder_pass(tensors, positions, target)
-        states = network.embed(inputs)
-        if run.inputs is not None:
-            states = states + run.inputs
-        contexts = _contexts(run.edits, positions, network.config.heads)
-        watches = [edit.watches for edit in run.edits]
-        run.states = network.decode(states, encoded, source_bias, contexts, watches)
-        return run.states, run
-
-    def decoder_pass(
-        self, tensors: Mapping[str, Any], queries: Tensor, target: TargetBatch | None = None
-    ) -> DecoderPass:
-        """Return the changes that ideas make at the positions `queries` [Q].
-
-        Raises ValueError if two ideas edit the same head, and if two accuracies have the same name.
-        """
-        parts: Iterable[Any] = self.lasting if target is None else self.parts.values()
-        passes: list[DecoderPass] = [part(tensors.get(part.reads), queries, target) for part in parts]
-        first, *rest = passes
-        for other in rest:
-            first = DecoderPass(
-                [one + another for one, another in zip(first.edits, other.edits, strict=True)],
-                one_or_both(first.inputs, other.inputs, torch.add),
-                [*first.losses, *other.losses],
-                joined_accuracies(first.accuracies, other.accuracies),
-            )
-        return first
+        return runs_of(parts, fields, new_run)
 
     def classes(self, network: Transformer, target: TargetBatch) -> list[Classes]:
         """Return the classes of the entries [P]: tokens compete only with tokens, and entries that are never read only
@@ -220,29 +180,78 @@ class CausalDecoder(nn.Module):
             Classes(of_unread, weight[tokens:], bias[tokens:], gold[of_unread] - tokens, self.share),
         ]
 
-    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
-        return CausalSteps(self, network, encoded, source_bias, beam)
+
+class CausalDecoder(Decoder):
+    """A decoder in which no position sees a later one."""
+
+    def forward(self, network: Transformer, target: TargetBatch, encoded: Encoded) -> tuple[Tensor, Hooks]:
+        """Return the states that predict the entries, [P,d], and the hooks of this run."""
+        states, hooks = self._run(network, target.inputs, target.fields, encoded, losses=True)
+        return states.flatten(0, 1)[target.positions], hooks
+
+    def read(self, network: Transformer, inputs: Tensor, fields: Mapping[str, Tensor], encoded: Encoded) -> Tensor:
+        """Run over whole targets without losses: inputs [B,t], fields as in TargetBatch → [B,t,d]"""
+        return self._run(network, inputs, fields, encoded)[0]
+
+    def _run(
+        self, network: Transformer, inputs: Tensor, fields: Mapping[str, Tensor], encoded: Encoded, losses: bool = False
+    ) -> tuple[Tensor, Hooks]:
+        rows, length = inputs.shape
+        queries = torch.arange(length, device=inputs.device)
+        sentences = torch.arange(rows, device=inputs.device)
+        runs = self.runs(self.expanded(fields), queries, encoded, sentences, losses) if self.parts else []
+        if not runs:
+            return network.decode(network.embed(inputs), encoded.states, encoded.cross), Hooks([], [])
+        hooks = Hooks(runs, causal_edits(runs, self.config, (rows, self.config.heads, length, length), queries))
+        cross = cross_of_decoder(runs, self.config, (rows, self.config.heads, length), encoded)
+        with hooks.recording([layer.attention for layer in network.decoder_layers]):
+            states = hooks.after(0, network.embed(inputs, change=hooks.embed))
+            states = network.decode(states, encoded.states, cross, hooks.edits, hooks.after)
+        return states, hooks
+
+    def start(self, network: Transformer, encoded: Encoded, beam: int) -> Steps:
+        return CausalSteps(self, network, encoded, beam)
 
 
-def _contexts(edits: Sequence[AttentionEdit], queries: Tensor, heads: int) -> list[AttentionEdit | None]:
-    """Return each layer's edit at the positions `queries` [Q], None where it is plainly causal. Equal edits are
-    shared."""
-    known: dict[tuple[HeadEdit, ...], AttentionEdit | None] = {(): None}
-    for edit in edits:
-        if edit.heads not in known:
-            known[edit.heads] = AttentionEdit(_joined(edit, queries, heads))
-    return [known[edit.heads] for edit in edits]
+def causal_edits(
+    runs: Sequence[Run],
+    config: TransformerConfig,
+    shape: tuple[int, int, int, int],
+    queries: Tensor,
+    replaced: Callable[..., Replacement] = replacement,
+) -> list[Edit]:
+    """Return the edit of each layer of self-attention, which hides later positions; PLAIN where it does nothing else.
+
+    shape: R, H, Q and the number of positions.
+    """
+    later = torch.arange(shape[3], device=queries.device) > queries.unsqueeze(1)
+
+    def finish(edit: Edit) -> Edit:
+        if edit is PLAIN:
+            return PLAIN
+        bias = torch.zeros(1, 1, *later.shape, device=later.device) if edit.bias is None else edit.bias
+        return safe(replace(edit, bias=bias.masked_fill(later, float("-inf"))))
+
+    return edits(runs, SELF, config.decoder_layers, shape, finish, replaced=replaced)
 
 
-def _joined(edit: AttentionEdit, queries: Tensor, heads: int) -> Tensor:
-    """Return one bias for all heads, [R,H,Q,m]: attending with all heads at once is faster."""
-    own_biases = [(list(own.heads), own.bias) for own in edit.heads if own.bias is not None]
-    rows, _, _, length = own_biases[0][1].shape
-    later = torch.arange(length, device=queries.device) > queries.unsqueeze(1)
-    bias = torch.zeros(rows, heads, *later.shape, device=queries.device).masked_fill(later, float("-inf"))
-    for own, hidden in own_biases:
-        bias[:, own] += hidden
-    return bias
+def cross_of_decoder(
+    runs: Sequence[Run],
+    config: TransformerConfig,
+    shape: tuple[int, int, int],
+    encoded: Encoded,
+    base: Sequence[Edit] | None = None,
+    replaced: Callable[..., Replacement] = replacement,
+    change: Callable[[Edit], Edit] = safe,
+) -> Sequence[Edit]:
+    """Return the edit of each layer's attention to the source, with those of the decoder's components.
+
+    shape: R, H, Q; base: the edits without them.
+    """
+    base = encoded.cross if base is None else base
+    if not any(run.has(hook) for run in runs for hook in CROSS.values()):
+        return base
+    return edits(runs, CROSS, config.decoder_layers, (*shape, encoded.states.shape[1]), change, base, replaced)
 
 
 class CausalSteps(Steps):
@@ -250,16 +259,17 @@ class CausalSteps(Steps):
 
     places [B·K,t]: for each position of a hypothesis, the index of its key among the keys of the sentence, counted from
     1; 0 for steps in which the hypothesis paused.
+    history: for components that replace weights or change states, which see all earlier positions: the states [B·K,t,d]
+    that their hook has seen in each layer.
     """
 
-    def __init__(
-        self, decoder: CausalDecoder, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int
-    ) -> None:
-        rows = len(encoded) * beam
-        super().__init__(decoder.readings if decoder.lasting else (), rows, source_bias, encoded.device)
+    def __init__(self, decoder: CausalDecoder, network: Transformer, encoded: Encoded, beam: int) -> None:
+        rows = len(encoded.states) * beam
+        super().__init__(decoder.fillers, rows, encoded)
         self.decoder, self.network = decoder, network
-        self.caches = network.start(encoded)
-        self.places = torch.zeros(rows, 0, dtype=torch.int64, device=encoded.device)
+        self.caches = network.start(encoded.states)
+        self.places = torch.zeros(rows, 0, dtype=torch.int64, device=encoded.states.device)
+        self.history: dict[Any, Tensor] = {}
         self.keys = 0  # number of keys per sentence
 
     def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -267,34 +277,124 @@ class CausalSteps(Steps):
         tokens = prefixes[:, :, -1:] if lengths is None else prefixes.gather(2, lengths.unsqueeze(2) - 1)
         position = self.places.shape[1] if lengths is None else lengths - 1
         start = position.view(-1, 1) if isinstance(position, Tensor) else position
-        states = self.network.embed(tokens.reshape(-1, 1), start).view(batch, beam, -1)
-        return self.network.logits(self.states(states, position), without=self.decoder.unread)
-
-    def states(self, embedded: Tensor, position: int | Tensor) -> Tensor:
-        """Run the decoder over one more position of all hypotheses: [B,K,d] → [B,K,d]; positions [B,K] may differ."""
-        (batch, beam, _), step = embedded.shape, self.places.shape[1]
-        own = torch.arange(self.keys + 1, self.keys + 1 + beam, device=embedded.device).repeat(batch)
+        own = torch.arange(self.keys + 1, self.keys + 1 + beam, device=tokens.device).repeat(batch)
         self.places = torch.cat([self.places, own.unsqueeze(1)], dim=1)
         self.keys += beam
-        edits: list[AttentionEdit | None] = [None] * len(self.caches)
-        if self.decoder.lasting:
-            last = torch.tensor([step], device=embedded.device)
-            run = self.decoder.decoder_pass(self.tensors, last)
-            edits = _contexts(run.edits, last, self.network.config.heads)
-            if run.inputs is not None:
-                embedded = embedded + run.inputs.view_as(embedded)
-        biases = per_layer(edits, lambda edit: self._of_keys(edit, batch))
-        return self.network.step(embedded, self.caches, self.source_bias, position, biases)
+        if not self.decoder.parts:
+            states = self.network.embed(tokens.reshape(-1, 1), start).view(batch, beam, -1)
+            edits = [self._on_keys(PLAIN, batch)] * len(self.caches)
+            states = self.network.step(states, self.caches, self.encoded.cross, position, edits)
+            return self.network.logits(states, without=self.decoder.unread)
+        return self._logits_under_hooks(tokens, start, position)
 
-    def _of_keys(self, edit: AttentionEdit | None, batch: int) -> Tensor:
-        """Turn an edit, whose bias is on the positions of each hypothesis, into a bias on all keys of its sentence that
-        hides the keys of other hypotheses: [B,H or 1,K,m]"""
+    def _logits_under_hooks(self, tokens: Tensor, start: int | Tensor, position: int | Tensor) -> Tensor:
+        batch, beam, _ = tokens.shape
+        runs = self._runs(batch)
+        edits, cross = self._edits(runs, batch), self._cross(runs, batch)
+        states = self.network.embed(tokens.reshape(-1, 1), start, lambda vectors: self._changed(runs, "embed", vectors))
+        states = self._changed(runs, "after", states, 0).view(batch, beam, -1)
+
+        def after(layer: int, states: Tensor) -> Tensor:
+            return self._changed(runs, "after", states.flatten(0, 1).unsqueeze(1), layer).view_as(states)
+
+        change = after if any(run.own.layers_after for run in runs) else None
+        states = self.network.step(states, self.caches, cross, position, edits, change)
+        return self.network.logits(states, without=self.decoder.unread)
+
+    def _runs(self, batch: int) -> list[Run]:
         rows, length = self.places.shape
-        own = torch.zeros(1, 1, device=self.places.device) if edit is None or edit.bias is None else edit.bias[:, :, 0]
-        own = own.expand(rows, -1, length)
-        bias = torch.full((*own.shape[:2], 1 + self.keys), float("-inf"), device=own.device)
-        bias.scatter_(2, self.places.unsqueeze(1).expand_as(own), own)
-        return bias[:, :, 1:].unflatten(0, (batch, -1)).transpose(1, 2)
+        last = torch.tensor([length - 1], device=self.places.device)
+        sentences = torch.arange(batch, device=self.places.device).repeat_interleave(rows // batch)
+        return self.decoder.runs(self.decoder.expanded(self.fields), last, self.encoded, sentences)
+
+    def _changed(self, runs: Sequence[Run], hook: str, states: Tensor, *layer: int) -> Tensor:
+        """Return states [R,1,d] as the components change them."""
+        for run in runs:
+            if run.has(hook) and (not layer or layer[0] in run.own.layers_after):
+                seen = self._seen((run.own.name, hook, *layer), states)
+                states = checked(run, hook, run.call(hook, *layer, seen), states.shape)
+        return states
+
+    def _seen(self, key: Any, states: Tensor) -> Tensor:
+        """Return the states [R,t,d] of all positions that a hook has seen, the last ones [R,1,d] included."""
+        before = self.history.get(key)
+        missing = self.places.shape[1] - 1 - (0 if before is None else before.shape[1])
+        if before is None:
+            before = states.new_zeros(len(states), 0, states.shape[2])
+        self.history[key] = torch.cat([F.pad(before, (0, 0, 0, missing)), states], dim=1)
+        return self.history[key]
+
+    def _edits(self, runs: Sequence[Run], batch: int) -> list[Edit]:
+        rows, length = self.places.shape
+        queries = torch.tensor([length - 1], device=self.places.device)
+
+        def replaced(run: Run, hook: str, layer: int, shape: Sequence[int]) -> Replacement:
+            heads = run.own.heads[layer]
+
+            def weights(inputs: Tensor) -> Tensor:
+                seen = self._seen((run.own.name, hook, layer), inputs.flatten(0, 1).unsqueeze(1))
+                found = checked(run, hook, run.call(hook, layer, seen), (rows, len(heads), 1, length))
+                return self._of_keys(found[:, :, 0].expand(rows, -1, length), 0.0, batch)
+
+            return Replacement(heads, weights)
+
+        shape = rows, self.network.config.heads, 1, length
+        found = causal_edits(runs, self.network.config, shape, queries, replaced)
+        made = {id(each): self._on_keys(each, batch) for each in found}
+        return [made[id(each)] for each in found]
+
+    def _on_keys(self, edit: Edit, batch: int) -> Edit:
+        """Turn an edit on the positions of each hypothesis into one on all keys of its sentence; it hides the keys of
+        other hypotheses."""
+        rows, length = self.places.shape
+        own = torch.zeros(1, 1, device=self.places.device) if edit.bias is None else edit.bias[:, :, 0]
+        bias = self._of_keys(own.expand(rows, -1, length), float("-inf"), batch)
+        scale = None if edit.scale is None else edit.scale[:, :, 0].expand(rows, -1, length)
+        blind = None if edit.blind is None else edit.blind.expand(rows, -1, -1, -1)
+        return Edit(
+            bias,
+            None if scale is None else self._of_keys(scale, 1.0, batch),
+            edit.replaced,
+            None if blind is None else blind.unflatten(0, (batch, -1)).squeeze(3).transpose(1, 2),
+        )
+
+    def _of_keys(self, own: Tensor, other: float, batch: int) -> Tensor:
+        """Return values [B·K,H,t] at the keys of each hypothesis, and `other` at all other keys: [B,H,K,m]"""
+        values = torch.full((*own.shape[:2], 1 + self.keys), other, dtype=own.dtype, device=own.device)
+        values.scatter_(2, self.places.unsqueeze(1).expand_as(own), own)
+        return values[:, :, 1:].unflatten(0, (batch, -1)).transpose(1, 2)
+
+    def _cross(self, runs: Sequence[Run], batch: int) -> Sequence[Edit]:
+        """Return the edits of attention to the source, [B,H,K,n], with one query per hypothesis."""
+        rows, heads = len(self.places), self.network.config.heads
+
+        def by_sentence(tensor: Tensor | None) -> Tensor | None:
+            return (
+                None
+                if tensor is None
+                else tensor.expand(rows, -1, -1, -1).unflatten(0, (batch, -1)).squeeze(3).transpose(1, 2)
+            )
+
+        def replaced(run: Run, hook: str, layer: int, shape: Sequence[int]) -> Replacement:
+            own = run.own.heads[layer]
+
+            def weights(inputs: Tensor) -> Tensor:
+                found = run.call(hook, layer, inputs.flatten(0, 1).unsqueeze(1))
+                whole = by_sentence(checked(run, hook, found, (rows, len(own), 1, shape[3])))
+                assert whole is not None
+                return whole
+
+            return Replacement(own, weights)
+
+        def change(edit: Edit) -> Edit:
+            return Edit(by_sentence(edit.bias), by_sentence(edit.scale), edit.replaced)
+
+        cross = self.encoded.cross
+        none = [PLAIN] * len(self.caches)
+        found = cross_of_decoder(runs, self.network.config, (rows, heads, 1), self.encoded, none, replaced, change)
+        if found is none:
+            return cross
+        return [both(one, other) for one, other in zip(cross, found, strict=True)]
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         super().select(sentences, hypotheses)
@@ -303,12 +403,24 @@ class CausalSteps(Steps):
                 cache.select(sentences)
         if hypotheses is not None:
             self.places = self.places[hypotheses]
+            self.history = {key: states[hypotheses] for key, states in self.history.items()}
 
     def joined(self, held: "CausalSteps | None", rows: Tensor) -> Self:
         steps = super().joined(held, rows)
-        places = (held or self).places
-        steps.places = joined_rows(self.places, places, rows, (0, self.places.shape[1] - places.shape[1]))
+        others = held or self
+        steps.places = joined_rows(self.places, others.places, rows)
+        steps.history = {
+            key: joined_rows(states.transpose(1, 2), others.history[key].transpose(1, 2), rows).transpose(1, 2)
+            for key, states in self.history.items()
+        }
         return steps
+
+
+def both(first: Edit, second: Edit) -> Edit:
+    """Return two edits of one attention as one."""
+    bias = first.bias if second.bias is None else second.bias if first.bias is None else first.bias + second.bias
+    scale = first.scale if second.scale is None else second.scale if first.scale is None else first.scale * second.scale
+    return safe(Edit(bias, scale, first.replaced + second.replaced))
 
 
 class EnsembleSteps:
@@ -340,38 +452,15 @@ class EnsembleSteps:
             steps.grow(hypotheses)
 
 
-@dataclass(slots=True)
-class Numbers:
-    """One number per position of each target, [R,t] int64: the simplest reading."""
+def joined_rows(own: Tensor, held: Tensor, rows: Tensor, value: float = 0.0) -> Tensor:
+    """Return rows [R] of `own` [A,…,t] and of `held` [C,…,≤t], counting `held` after `own`: [R,…,t]
 
-    values: Tensor
-
-    @classmethod
-    def empty(cls, rows: int, device: torch.device) -> "Numbers":
-        return cls(torch.zeros(rows, 0, dtype=torch.int64, device=device))
-
-    def grown(self, latest: Tensor) -> "Numbers":
-        """Return the numbers extended by one position, [R]."""
-        return Numbers(torch.cat([self.values, latest.to(self.values).unsqueeze(1)], dim=1))
-
-    def select(self, rows: Tensor) -> "Numbers":
-        return Numbers(self.values[rows])
-
-    def joined(self, held: "Numbers", rows: Tensor) -> "Numbers":
-        """Return rows [R] of these numbers and of `held`, as `joined_rows`; `held` lacks the last positions."""
-        missing = self.values.shape[1] - held.values.shape[1]
-        return Numbers(joined_rows(self.values, held.values, rows, (0, missing)))
-
-
-def joined_rows(own: Tensor, held: Tensor, rows: Tensor, missing: Sequence[int], value: float = 0.0) -> Tensor:
-    """Return rows [R] of `own` [A,…] and of `held` [C,…], counting `held` after `own`, padded with a value: [R,…]
-
-    missing: the padding of rows of `held`, as in `torch.nn.functional.pad`. If few rows come from `held`, this is
-    faster than concatenating first.
+    value: the padding of rows of `held`.
+    If few rows come from `held`, this is faster than concatenating first.
     """
     waits = rows >= len(own)
     joined = own[rows.masked_fill(waits, 0)]
     places = waits.nonzero().squeeze(1)
     if len(places):
-        joined[places] = F.pad(held[rows[places] - len(own)], list(missing), value=value)
+        joined[places] = F.pad(held[rows[places] - len(own)], (0, own.shape[-1] - held.shape[-1]), value=value)
     return joined

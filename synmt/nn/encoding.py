@@ -1,16 +1,18 @@
-"""The encoder's input, and the changes that ideas make to one run of the encoder. Tensors only.
+"""The encoder's input and output, with the hooks of components in its run. Tensors only.
 
-Shapes: B sentences, n positions, d width.
+Shapes: B sentences, n positions, H heads, d width.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from synmt.nn.attention import AttentionEdit, hiding, one_or_both, per_layer
-from synmt.nn.losses import joined_accuracies
+from synmt.nn.attention import Edit, Replacement, hiding, safe
+from synmt.nn.config import TransformerConfig
+from synmt.nn.hooks import CROSS, OF_CROSS, SELF, Hooks, Part, Run, edits, runs_of
 
 
 @dataclass(slots=True)
@@ -20,68 +22,90 @@ class SourceBatch:
     ids [B,n] int64.
     padding [B,n] bool: True where there is no token; None if no sentence is padded.
     words [B] int64: how many tokens are subwords.
-    columns: by name, each [B,n] int64, 0 where padded.
-    matrices: by name, each [B,n,n] bool, False where padded.
+    fields: by name, each [B,n] or [B,n,n], padded as its Field says.
     """
 
     ids: Tensor
     padding: Tensor | None
     words: Tensor
-    columns: dict[str, Tensor]
-    matrices: dict[str, Tensor] = field(default_factory=dict)
+    fields: dict[str, Tensor] = field(default_factory=dict)
+
+    def select(self, sentences: Tensor) -> "SourceBatch":
+        padding = None if self.padding is None else self.padding[sentences]
+        fields = {name: each[sentences] for name, each in self.fields.items()}
+        return SourceBatch(self.ids[sentences], padding, self.words[sentences], fields)
 
 
 @dataclass(slots=True)
-class EncoderPass:
-    """The changes that ideas make to one run of the encoder.
+class Encoded:
+    """The encoder's output.
 
-    edits: one per layer. Layers with the same edit share the object.
-    features: replace the last channels of the embeddings, [B,n,f].
-    losses: functions to call after the encoder has run; each returns a loss summed over the batch.
-    accuracies: by name, functions to call after the run; each returns the numbers of correct predictions and of
-    predictions.
+    states [B,n,d]; bias [B,1,1,n]: hides padding, None without padding.
+    cross: the edit of each decoder layer's attention to the source, with this bias.
+    source: the encoder's input; hooks: the hooks in its run.
     """
 
-    edits: list[AttentionEdit]
-    features: Tensor | None = None
-    losses: list[Callable[[], Tensor]] = field(default_factory=list)
-    accuracies: dict[str, Callable[[], tuple[int, int]]] = field(default_factory=dict)
+    states: Tensor
+    bias: Tensor | None
+    cross: Sequence[Edit]
+    source: SourceBatch
+    hooks: Hooks
 
-
-def combined(passes: Sequence[EncoderPass]) -> EncoderPass:
-    """Combine the passes of several ideas: edits add up, features are concatenated, and all losses are kept.
-
-    Raises ValueError if two ideas edit the same head, and if two accuracies have the same name.
-    """
-    first, *rest = passes
-    for other in rest:
-        first = EncoderPass(
-            _sums(first.edits, other.edits),
-            one_or_both(first.features, other.features, lambda one, another: torch.cat([one, another], dim=-1)),
-            [*first.losses, *other.losses],
-            joined_accuracies(first.accuracies, other.accuracies),
+    def select(self, sentences: Tensor) -> "Encoded":
+        """Return the output for some sentences."""
+        bias = None if self.bias is None else self.bias[sentences]
+        cross = _selected(self.cross, sentences)
+        return replace(
+            self, states=self.states[sentences], bias=bias, cross=cross, source=self.source.select(sentences)
         )
-    return replace(first, edits=per_layer(first.edits, AttentionEdit.settled))
 
 
-def _sums(first: Sequence[AttentionEdit], second: Sequence[AttentionEdit]) -> list[AttentionEdit]:
-    """Return the sum of each layer's two edits. Layers that share both share the sum."""
-    distinct = {(id(one), id(other)): (one, other) for one, other in zip(first, second, strict=True)}
-    sums = {key: one + other for key, (one, other) in distinct.items()}
-    return [sums[id(one), id(other)] for one, other in zip(first, second, strict=True)]
+def _selected(cross: Sequence[Edit], sentences: Tensor) -> list[Edit]:
+    def of(tensor: Tensor | None) -> Tensor | None:
+        return tensor if tensor is None or len(tensor) == 1 else tensor[sentences]
+
+    made = {id(each): Edit(of(each.bias), of(each.scale), each.replaced, of(each.blind)) for each in cross}
+    return [made[id(each)] for each in cross]
 
 
-def with_hidden_keys(edits: Sequence[AttentionEdit], padding: Tensor | None) -> list[AttentionEdit]:
-    """Return the edits with −inf on padded keys. Layers that share an edit still do."""
+def encoder_hooks(parts: Iterable[Any], source: SourceBatch, config: TransformerConfig) -> Hooks:
+    """Return the hooks of components in one run of an encoder over a batch, whose padding they hide."""
+    queries = torch.arange(source.ids.shape[1], device=source.ids.device)
+
+    def new_run(part: Part, fields: dict[str, Tensor]) -> Run:
+        return Run(part, fields, queries, source.padding)
+
+    runs = runs_of(parts, source.fields, new_run)
+    shape = len(source.ids), config.heads, len(queries), len(queries)
+    return Hooks(
+        runs, edits(runs, SELF, config.encoder_layers, shape, lambda edit: with_hidden_keys(edit, source.padding))
+    )
+
+
+def cross_edits(hooks: Hooks, source: SourceBatch, config: TransformerConfig) -> list[Edit]:
+    """Return the edits of the decoder's attention to the source, which hide padding, with those of the encoder's
+    components, which are the same for all queries."""
+    plain = Edit(hiding_bias(source.padding))
+    base = [plain] * config.decoder_layers
+    runs = [run for run in hooks.runs if run.own.hooks & OF_CROSS]
+    if not runs:
+        return base
+    shape = len(source.ids), config.heads, 1, source.ids.shape[1]
+    return edits(runs, CROSS, config.decoder_layers, shape, base=base, replaced=_refused)
+
+
+def _refused(run: Run, hook: str, *_: object) -> Replacement:
+    raise ValueError(f"{run.own.name}: {hook} is a hook of decoders, and this is an encoder")
+
+
+def with_hidden_keys(edit: Edit, padding: Tensor | None) -> Edit:
+    """Return an edit with −inf on padded keys."""
     if padding is None:
-        return list(edits)
+        return safe(edit)
     padded = padding[:, None, None, :]
-
-    def hidden(edit: AttentionEdit) -> AttentionEdit:
-        bias = hiding(padded) if edit.bias is None else edit.bias.masked_fill(padded, float("-inf"))
-        return replace(edit, bias=bias)
-
-    return per_layer(edits, hidden)
+    if edit.bias is None:
+        return replace(edit, bias=hiding(padded))  # every sentence has a token, so no query is blind
+    return safe(replace(edit, bias=edit.bias.masked_fill(padded, float("-inf"))))
 
 
 def hiding_bias(padding: Tensor | None) -> Tensor | None:

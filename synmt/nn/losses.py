@@ -1,8 +1,8 @@
-"""Losses of a batch: label-smoothed cross-entropy, fused with the output projection, and the losses of ideas."""
+"""Losses of a batch: label-smoothed cross-entropy, fused with the output projection, and the losses of components."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -10,8 +10,6 @@ from torch import Tensor
 
 CHUNK_ELEMENTS = 1 << 21  # logits in memory at a time: 8 MB in fp32, which fits a CPU's cache
 GPU_CHUNK_ELEMENTS = 1 << 27  # 512 MB, so that a batch needs few kernels
-
-Count = TypeVar("Count", bound=Callable[..., tuple[int, int]])
 
 
 @dataclass(slots=True)
@@ -22,8 +20,8 @@ class Loss:
     estimate if only some tokens are predicted.
     tokens: the number of these tokens.
     total: the loss to minimize, also a sum over these tokens.
-    accuracies: by the name of an idea's prediction, a function that returns the numbers of correct predictions and of
-    predictions.
+    accuracies: by the name of a component's prediction, a function that returns the numbers of correct predictions and
+    of predictions.
     each [R]: the cross-entropy of each predicted token, in order; empty when gradients are on.
     """
 
@@ -53,13 +51,6 @@ class Classes:
     def of(self, column: Tensor) -> Tensor:
         """Return the rows of a column [R,…] that belong to these predictions."""
         return column if self.places is None else column[self.places]
-
-
-def joined_accuracies(first: Mapping[str, Count], second: Mapping[str, Count]) -> dict[str, Count]:
-    """Return the accuracies of both, by name. Raises ValueError for a name that both use."""
-    if twice := first.keys() & second.keys():
-        raise ValueError(f"two accuracies are called {', '.join(sorted(twice))}")
-    return {**first, **second}
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):

@@ -9,8 +9,8 @@ Shapes: B sentences, K hypotheses per sentence, t target positions, n source pos
 prefixes, H heads, d width, T target vocabulary.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -23,16 +23,19 @@ from torch.utils.checkpoint import checkpoint
 
 from synmt.device import sent
 from synmt.nn.attention import (
-    AttentionEdit,
+    PLAIN,
     CrossAttention,
+    Edit,
+    Replacement,
     SelfAttention,
-    attend,
     edited_attention,
     merge_heads,
     split_heads,
 )
-from synmt.nn.decoders import DecoderPass, Steps, TargetBatch, one_vocabulary
-from synmt.nn.losses import Classes
+from synmt.nn.config import TransformerConfig
+from synmt.nn.decoders import Decoder, Steps, TargetBatch, both, cross_of_decoder
+from synmt.nn.encoding import Encoded
+from synmt.nn.hooks import SELF, Hooks, Run, edits
 from synmt.nn.transformer import DecoderLayer, Transformer
 
 Integers = NDArray[np.int64]
@@ -85,7 +88,7 @@ class Prefixes:
     """R prefixes in order of length; their N positions are concatenated.
 
     lengths: each length that occurs, with its number of prefixes.
-    sentences [R]: the sentence of each prefix.
+    sentences [R]: the sentence of each prefix; targets [R]: the row of its target.
     tokens [N]: the index of each position in the flattened [B·t] targets.
     ends [R]: the index, among the N positions, of the last position of each prefix.
     positions, last_positions: groupings of all N positions, and of the R last positions, by sentence.
@@ -93,6 +96,7 @@ class Prefixes:
 
     lengths: list[tuple[int, int]]
     sentences: Tensor
+    targets: Tensor
     tokens: Tensor
     ends: Tensor
     positions: Grouping
@@ -104,6 +108,7 @@ class Prefixes:
         batch, width = shape
         return cls(
             [(int(length), int(count)) for length, count in zip(*np.unique(lengths, return_counts=True), strict=True)],
+            on_device(sentences, device),
             on_device(sentences, device),
             on_device(np.repeat(sentences * width, lengths) + ragged_arange(lengths), device),
             on_device(lengths.cumsum() - 1, device),
@@ -120,6 +125,7 @@ class Prefixes:
         return cls(
             [(length, batch * beam)],
             last // beam,
+            last,
             positions,
             last * length + length - 1,
             Grouping(sentences, [batch], [positions.view(batch, -1)], positions),
@@ -133,6 +139,7 @@ class Prefixes:
         order = own.argsort(kind="stable")
         packed = cls.pack(order, own[order], torch.Size((len(order), width)), lengths.device)
         sentences = order // beam
+        packed.sentences = on_device(sentences, lengths.device)
         packed.positions = Grouping.of(np.repeat(sentences, own[order]), len(lengths), lengths.device)
         packed.last_positions = Grouping.of(sentences, len(lengths), lengths.device)
         return packed
@@ -147,12 +154,14 @@ class Prefixes:
         """Return the number of positions of the prefixes of each length."""
         return [length * count for length, count in self.lengths]
 
-    def cut(self, tensors: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Cut the tensors of whole targets to the prefixes of each length."""
-        rows = self.sentences.split(self.counts)
+    def cut(self, fields: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
+        """Cut the fields of whole targets, [B,t] or [B,t,t], to the prefixes of each length."""
         return [
-            {name: each.prefixes(own, length) for name, each in tensors.items()}
-            for own, (length, _) in zip(rows, self.lengths, strict=True)
+            {
+                name: each[own, :length] if each.ndim == 2 else each[own, :length, :length]
+                for name, each in fields.items()
+            }
+            for own, (length, _) in zip(self.targets.split(self.counts), self.lengths, strict=True)
         ]
 
 
@@ -228,134 +237,169 @@ class PrefixPlan:
         return [Prefixes.pack(*part, shape, device) for part in parts]
 
 
-class PrefixDecoder(nn.Module):
-    """A decoder in which all positions of a prefix see each other.
-
-    parts: modules of ideas, by name. Each is called with the tensors of the reading named by its attribute `reads`. If
-    `place` is "input", the module changes the decoder's input: (states [N,d], tensors of each length) → states. If
-    `place` is "heads", it maps the tensors of R prefixes to a HeadEdit without replacements, which all layers use.
-    """
-
-    unread = 0
+class PrefixDecoder(Decoder):
+    """A decoder in which all positions of a prefix see each other. It records no attention, so components with a loss
+    own no heads. The hook `embed` sees whole targets."""
 
     def __init__(
         self,
-        parts: Mapping[str, nn.Module] | None = None,
-        readings: Sequence[Any] = (),
+        config: TransformerConfig,
+        parts: nn.ModuleDict | None = None,
+        fillers: Mapping[str, int] | None = None,
         unread: int = 0,
         share: float = 1.0,
     ) -> None:
-        """Raise ValueError if there are entries that are never read."""
-        super().__init__()
+        """Raise ValueError if there are entries that are never read, and for a component that needs attention."""
+        super().__init__(config, parts, fillers, unread, share)
         if unread:
             raise ValueError("a decoder that reads prefixes must read all entries")
-        every = list((parts or {}).values())
-        self.readings = readings
-        self.inputs: Any = nn.ModuleList(part for part in every if part.place == "input")
-        self.heads: Any = nn.ModuleList(part for part in every if part.place == "heads")
+        for name, part in self.parts.items():
+            own: Any = part
+            if "loss" in own.hooks and own.heads:
+                raise ValueError(f"{name}: a decoder that reads prefixes cannot record the attention of heads")
 
-    def forward(
-        self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None
-    ) -> tuple[Tensor, DecoderPass | None]:
-        """Run as CausalDecoder does. The ideas of this decoder have no losses.
+    def forward(self, network: Transformer, target: TargetBatch, encoded: Encoded) -> tuple[Tensor, Hooks]:
+        """Run as CausalDecoder does.
 
         With gradients, several packs are computed twice, the second time in the backward pass: only one of them is then
         in memory. Dropout draws the same numbers both times.
         """
-        embedded = network.embed(target.inputs).flatten(0, 1)
-        tensors = self._tensors(target.columns, target.inputs.shape[1])
-        memories = [layer.memory(encoded) for layer in network.decoder_layers]
+        fields = self.expanded(target.fields)
+        rows, length = target.inputs.shape
+        positions = torch.arange(length, device=target.inputs.device)
+        sentences = torch.arange(rows, device=target.inputs.device)
+        runs = self.runs(fields, positions, encoded, sentences, losses=True) if self.parts else []
+        hooks = Hooks(runs, [])
+        embedded = network.embed(target.inputs, change=hooks.embed).flatten(0, 1)
+        memories = [layer.memory(encoded.states) for layer in network.decoder_layers]
 
         def last_states(pack: Prefixes) -> Tensor:
             states = F.embedding(pack.tokens, embedded)
-            return self.run(network, states, pack, pack.cut(tensors), memories, source_bias)
+            return self.run(network, states, pack, pack.cut(fields), memories, encoded)
 
         if len(target.prefixes) == 1:
-            return last_states(target.prefixes[0]), None
+            return last_states(target.prefixes[0]), hooks
         if not torch.is_grad_enabled():
-            return torch.cat([last_states(pack) for pack in target.prefixes]), None
-        return torch.cat([checkpoint(last_states, pack, use_reentrant=False) for pack in target.prefixes]), None
+            return torch.cat([last_states(pack) for pack in target.prefixes]), hooks
+        return torch.cat([checkpoint(last_states, pack, use_reentrant=False) for pack in target.prefixes]), hooks
 
-    def read(
-        self,
-        network: Transformer,
-        inputs: Tensor,
-        columns: Mapping[str, Tensor],
-        encoded: Tensor,
-        source_bias: Tensor | None,
-    ) -> Tensor:
+    def read(self, network: Transformer, inputs: Tensor, fields: Mapping[str, Tensor], encoded: Encoded) -> Tensor:
         """Run as CausalDecoder does, over whole targets as prefixes, without padding."""
-        states, tensors = network.embed(inputs), self._tensors(columns, inputs.shape[1])
-        for part in self.inputs:
-            states = part(states.flatten(0, 1), [tensors[part.reads]]).view_as(states)
-        return network.decode(states, encoded, source_bias, [self._context(tensors)] * network.config.decoder_layers)
+        rows, length = inputs.shape
+        positions = torch.arange(length, device=inputs.device)
+        sentences = torch.arange(rows, device=inputs.device)
+        runs = self.runs(self.expanded(fields), positions, encoded, sentences)
+        hooks = Hooks(runs, edits(runs, SELF, self.config.decoder_layers, (rows, self.config.heads, length, length)))
+        seen = [Edit() if each is PLAIN else each for each in hooks.edits]  # PLAIN would be causal
+        cross = cross_of_decoder(runs, self.config, (rows, self.config.heads, length), encoded)
+        states = hooks.after(0, network.embed(inputs, change=hooks.embed))
+        return network.decode(states, encoded.states, cross, seen, hooks.after)
 
-    def _tensors(self, columns: Mapping[str, Tensor], length: int) -> dict[str, Any]:
-        return {reading.name: reading.tensors(columns, length) for reading in self.readings}
-
-    def _context(self, tensors: Mapping[str, Any]) -> AttentionEdit:
-        """Return the edit that the ideas make to self-attention within prefixes."""
-        return AttentionEdit(heads=tuple(part(tensors[part.reads]) for part in self.heads))
-
-    def classes(self, network: Transformer, target: TargetBatch) -> list[Classes]:
-        return one_vocabulary(network, target.gold)
-
-    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
-        return PrefixSteps(self, network, encoded, source_bias, beam)
+    def start(self, network: Transformer, encoded: Encoded, beam: int) -> Steps:
+        return PrefixSteps(self, network, encoded, beam)
 
     def run(
         self,
         network: Transformer,
         states: Tensor,
         prefixes: Prefixes,
-        tensors: Sequence[Mapping[str, Any]],
+        fields: Sequence[Mapping[str, Tensor]],
         memories: Sequence[Memory],
-        source_bias: Tensor | None,
+        encoded: Encoded,
     ) -> Tensor:
         """Return the state at the last position of each prefix, [R,d].
 
         states [N,d]: the embeddings of all positions.
-        tensors: for the prefixes of each length, by reading.
+        fields: for the prefixes of each length, by name.
         memories: one per layer.
         """
-        for part in self.inputs:
-            states = part(states, [each[part.reads] for each in tensors])
-        contexts = [self._context(each) for each in tensors]
-        layers = network.decoder_layers
-        for layer, memory in zip(layers[:-1], memories, strict=False):
-            states = _attend_within(layer, states, prefixes, contexts)
-            states = _attend_across(layer, states, memory, source_bias, prefixes.positions)
-        states = _attend_from_last(layers[-1], states, prefixes, contexts)
-        states = _attend_across(layers[-1], states, memories[-1], source_bias, prefixes.last_positions)
+        groups = self._groups(prefixes, fields, encoded)
+        layers, last = network.decoder_layers, len(network.decoder)
+        states = _after(groups, 0, states, prefixes.sizes)
+        for number, (layer, memory) in enumerate(zip(layers[:-1], memories, strict=False), 1):
+            states = _attend_within(layer, states, prefixes, [each.edits[number - 1] for each in groups])
+            cross = _cross(groups, number, encoded)
+            states = _attend_across(layer, states, memory, cross, prefixes.positions, prefixes.sizes)
+            states = _after(groups, number, states, prefixes.sizes)
+        if any(last in run.own.layers_after for run in groups[0].runs):  # it changes states by those of other positions
+            states = _attend_within(layers[-1], states, prefixes, [each.edits[-1] for each in groups])
+            cross = _cross(groups, last, encoded)
+            states = _attend_across(layers[-1], states, memories[-1], cross, prefixes.positions, prefixes.sizes)
+            states = F.embedding(prefixes.ends, _after(groups, last, states, prefixes.sizes))
+        else:
+            states = _attend_from_last(layers[-1], states, prefixes, [each.edits[-1] for each in groups])
+            cross = _cross(groups, last, encoded, last_position=True)
+            states = _attend_across(layers[-1], states, memories[-1], cross, prefixes.last_positions, prefixes.counts)
         decoded: Tensor = network.decoder_norm(states)
         return decoded
+
+    def _groups(self, prefixes: Prefixes, fields: Sequence[Mapping[str, Tensor]], encoded: Encoded) -> "list[Group]":
+        """Return the hooks for the prefixes of each length."""
+        groups = []
+        for own, (length, count), sentences in zip(
+            fields, prefixes.lengths, prefixes.sentences.split(prefixes.counts), strict=True
+        ):
+            queries = torch.arange(length, device=sentences.device)
+            runs = self.runs(own, queries, encoded, sentences) if self.parts else []
+            shape = count, self.config.heads, length, length
+            within = edits(runs, SELF, self.config.decoder_layers, shape)
+            plain = [PLAIN] * self.config.decoder_layers
+            whole = cross_of_decoder(runs, self.config, shape[:3], encoded, plain)
+            last = [replace(run, queries=queries[-1:]) for run in runs]
+            of_last = cross_of_decoder(last, self.config, (count, self.config.heads, 1), encoded, plain)
+            groups.append(Group(runs, within, () if whole is plain else (whole, of_last), shape))
+        return groups
+
+
+@dataclass(slots=True)
+class Group:
+    """The hooks of prefixes of one length: edits of self-attention and, if there are any, of attention to the source
+    from all positions and from the last one; shape: R, H and the length twice."""
+
+    runs: list[Run]
+    edits: Sequence[Edit]
+    cross: tuple[Sequence[Edit], ...]
+    shape: tuple[int, int, int, int]
 
 
 class PrefixSteps(Steps):
     """A search that stores cross keys and values, and computes all prefixes from scratch at each step."""
 
-    def __init__(
-        self, decoder: PrefixDecoder, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int
-    ) -> None:
-        super().__init__(decoder.readings, len(encoded) * beam, source_bias, encoded.device)
+    def __init__(self, decoder: PrefixDecoder, network: Transformer, encoded: Encoded, beam: int) -> None:
+        super().__init__(decoder.fillers, len(encoded.states) * beam, encoded)
         self.decoder, self.network = decoder, network
-        self.memories = [layer.memory(encoded) for layer in network.decoder_layers]
+        self.memories = [layer.memory(encoded.states) for layer in network.decoder_layers]
 
     def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
         batch, beam, length = prefixes.shape
         network = self.network
-        states = network.embed(prefixes.flatten(0, 1)).flatten(0, 1)
+        fields = self.decoder.expanded({name: each[:, :length] for name, each in self.fields.items()})
+        queries = torch.arange(length, device=prefixes.device)
+        sentences = torch.arange(batch, device=prefixes.device).repeat_interleave(beam)
+        runs = self.decoder.runs(fields, queries, self.encoded, sentences) if self.decoder.parts else []
+        states = network.embed(prefixes.flatten(0, 1), change=Hooks(runs, []).embed).flatten(0, 1)
         if lengths is None:
             packed = Prefixes.of_a_beam(batch, beam, length, prefixes.device)
-            tensors = [self.tensors]
+            cut: Sequence[Mapping[str, Tensor]] = [fields]
         else:
             packed = Prefixes.of_lengths(lengths, length)
-            tensors = packed.cut(self.tensors)
+            cut = packed.cut(fields)
             states = F.embedding(packed.tokens, states)
-        states = self.decoder.run(network, states, packed, tensors, self.memories, self.source_bias)
+        states = self.decoder.run(network, states, packed, cut, self.memories, self.encoded)
         if lengths is not None:
-            states = torch.empty_like(states).index_copy_(0, packed.sentences, states)
+            states = torch.empty_like(states).index_copy_(0, packed.targets, states)
         return network.logits(states).view(batch, beam, -1)
+
+    def grow(self, hypotheses: Any) -> None:
+        """Extend each hypothesis by one position, which follows its own last one."""
+        if self.fields:
+            names, places = list(self.fields), hypotheses.lengths()
+            new = hypotheses.numbers(names).to(self.encoded.states.device)
+            rows = torch.arange(new.shape[1], device=new.device)
+            for name, own in zip(names, new, strict=True):
+                wider = F.pad(self.fields[name], (0, 1), value=self.fillers[name])
+                wider[rows, places.to(new.device)] = own
+                self.fields[name] = wider
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         super().select(sentences, hypotheses)
@@ -363,53 +407,115 @@ class PrefixSteps(Steps):
             self.memories = [memory and (memory[0][sentences], memory[1][sentences]) for memory in self.memories]
 
 
-def _attend_within(
-    layer: DecoderLayer, states: Tensor, prefixes: Prefixes, contexts: Sequence[AttentionEdit]
-) -> Tensor:
+def _after(groups: Sequence[Group], layer: int, states: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Return the output of a layer at all positions, [N,d], as the components change it."""
+    if not any(layer in run.own.layers_after for run in groups[0].runs):
+        return states
+    parts = []
+    for group, part in zip(groups, states.split(sizes), strict=True):
+        changed = Hooks(group.runs, []).after(layer, part.view(group.shape[0], group.shape[2], -1))
+        parts.append(changed.flatten(0, 1))
+    return torch.cat(parts)
+
+
+@dataclass(slots=True)
+class RowEdits:
+    """The changes of attention from rows [M] to their sources: `base` of each sentence, and of the rows themselves a
+    bias and a scale, [M,H or 1,n], and replaced weights of some heads."""
+
+    base: Edit
+    bias: Tensor | None = None
+    scale: Tensor | None = None
+    replaced: Sequence[Sequence[Replacement]] = ()
+    shapes: Sequence[tuple[int, int]] = ()
+
+
+def _cross(groups: Sequence[Group], layer: int, encoded: Encoded, last_position: bool = False) -> RowEdits:
+    """Return the edits of a layer's attention to the source for all positions, or for the last one of each prefix."""
+    found = RowEdits(encoded.cross[layer - 1])
+    if not groups[0].cross:
+        return found
+    own = [group.cross[last_position][layer - 1] for group in groups]
+    shapes = [(group.shape[0], 1 if last_position else group.shape[2]) for group in groups]
+
+    def rows(kind: str) -> Tensor | None:
+        parts = []
+        for edit, (count, length) in zip(own, shapes, strict=True):
+            tensor = getattr(edit, kind)
+            if tensor is None:
+                return None
+            whole = tensor.expand(count, -1, length, encoded.states.shape[1])
+            parts.append(whole.transpose(1, 2).flatten(0, 1))
+        return torch.cat(parts)
+
+    return RowEdits(found.base, rows("bias"), rows("scale"), [edit.replaced for edit in own], shapes)
+
+
+def _attend_within(layer: DecoderLayer, states: Tensor, prefixes: Prefixes, contexts: Sequence[Edit]) -> Tensor:
     """Return self-attention of every position over its prefix, [N,d] → [N,d]."""
     attention, residual = layer.attention, layer.attention_residual
     width = states.shape[1]
-    projected = attention.qkv(residual.before(states)).split(prefixes.sizes)
+    before = residual.before(states)
+    projected = attention.qkv(before).split(prefixes.sizes)
     mixed = []
-    for part, (length, count), context in zip(projected, prefixes.lengths, contexts, strict=True):
+    for part, inputs, (length, count), context in zip(
+        projected, before.split(prefixes.sizes), prefixes.lengths, contexts, strict=True
+    ):
         query, memory = part.view(count, length, 3 * width).split([width, 2 * width], dim=-1)
-        mixed.append(_attend(attention, query, memory, context))
+        mixed.append(_attend(attention, query, memory, context, inputs.view(count, length, width)))
     return residual.after(states, attention.out(torch.cat(mixed)))
 
 
-def _attend_from_last(
-    layer: DecoderLayer, states: Tensor, prefixes: Prefixes, contexts: Sequence[AttentionEdit]
-) -> Tensor:
+def _attend_from_last(layer: DecoderLayer, states: Tensor, prefixes: Prefixes, contexts: Sequence[Edit]) -> Tensor:
     """Return self-attention of the last position of each prefix, [N,d] → [R,d]."""
     attention, residual = layer.attention, layer.attention_residual
     before, last = residual.before(states), F.embedding(prefixes.ends, states)
     queries, memories = attention.project(residual.before(last), before)
     mixed = []
-    for query, memory, (length, count), context in zip(
-        queries.split(prefixes.counts), memories.split(prefixes.sizes), prefixes.lengths, contexts, strict=True
+    for query, memory, inputs, (length, count), context in zip(
+        queries.split(prefixes.counts),
+        memories.split(prefixes.sizes),
+        before.split(prefixes.sizes),
+        prefixes.lengths,
+        contexts,
+        strict=True,
     ):
-        memory = memory.view(count, length, -1)
-        mixed.append(_attend(attention, query.unsqueeze(1), memory, context.of_last_query()))
+        memory, inputs = memory.view(count, length, -1), inputs.view(count, length, -1)
+        mixed.append(_attend(attention, query.unsqueeze(1), memory, of_last_query(context), inputs))
     return residual.after(last, attention.out(torch.cat(mixed)))
 
 
-def _attend(attention: SelfAttention, query: Tensor, memory: Tensor, context: AttentionEdit) -> Tensor:
+def of_last_query(edit: Edit) -> Edit:
+    """Return the edit of the last query only."""
+
+    def last(tensor: Tensor | None) -> Tensor | None:
+        return None if tensor is None else tensor[:, :, -1:]
+
+    replaced = tuple(Replacement(each.heads, _last_of(each)) for each in edit.replaced)
+    return Edit(last(edit.bias), last(edit.scale), replaced, last(edit.blind))
+
+
+def _last_of(each: Replacement) -> Callable[[Tensor], Tensor]:
+    return lambda inputs: each.weights(inputs)[:, :, -1:]
+
+
+def _attend(attention: SelfAttention, query: Tensor, memory: Tensor, context: Edit, inputs: Tensor) -> Tensor:
     """query [R,Q,d]: queries of the last Q positions; memory [R,m,2d]: keys and values → [R·Q,d]"""
     dropout = attention.dropout if attention.training else 0.0
     query, key, value = (split_heads(part, attention.heads) for part in (query, *memory.chunk(2, dim=-1)))
     if attention.rotation is not None:
         query, key = attention.rotation(query, key.shape[2] - query.shape[2]), attention.rotation(key)
-    return merge_heads(edited_attention(query, key, value, context, None, dropout)).flatten(0, 1)
+    return merge_heads(edited_attention(query, key, value, context, inputs, dropout)).flatten(0, 1)
 
 
 def _attend_across(
-    layer: DecoderLayer, states: Tensor, memory: Memory, source_bias: Tensor | None, grouping: Grouping
+    layer: DecoderLayer, states: Tensor, memory: Memory, cross: RowEdits, grouping: Grouping, sizes: Sequence[int]
 ) -> Tensor:
     """Run cross-attention of rows [M,d] to the sources of their sentences, and the feed-forward sublayer → [M,d]"""
     if memory and layer.cross and layer.cross_residual:
         residual, attention = layer.cross_residual, layer.cross
-        queries = attention.query(residual.before(states))
-        mixed = _mix(attention, queries, memory, source_bias, grouping)
+        before = residual.before(states)
+        mixed = _mix(attention, before, memory, cross, grouping, sizes)
         states = residual.after(states, attention.out(mixed))
     residual = layer.feedforward_residual
     return residual.after(states, layer.feedforward(residual.before(states)))
@@ -417,19 +523,58 @@ def _attend_across(
 
 def _mix(
     attention: CrossAttention,
-    queries: Tensor,
+    states: Tensor,
     memory: tuple[Tensor, Tensor],
-    source_bias: Tensor | None,
+    cross: RowEdits,
     grouping: Grouping,
+    sizes: Sequence[int],
 ) -> Tensor:
-    """Return the attention of queries [M,d] over the keys and values of their sentences → [M,d]"""
+    """Return the attention of states [M,d] over the keys and values of their sentences → [M,d]"""
     dropout = attention.dropout if attention.training else 0.0
+    queries, replaced = attention.query(states), _replaced_rows(states, cross, sizes)
     keys, values = (part.index_select(0, grouping.sentences).split(grouping.sizes) for part in memory)
-    biases: Sequence[Tensor | None] = [None] * len(keys)
-    if source_bias is not None:
-        biases = source_bias.index_select(0, grouping.sentences).split(grouping.sizes)
+    starts = np.cumsum([0, *grouping.sizes])
     mixed = []
-    for rows, key, value, bias in zip(grouping.rows, keys, values, biases, strict=True):
+    for rows, key, value, start in zip(grouping.rows, keys, values, starts.tolist(), strict=False):
+        sentences = grouping.sentences[start : start + len(rows)]
+        edit = _of_sentences(cross.base, sentences)
+        if cross.shapes:
+            edit = both(edit, _of_rows(cross, replaced, rows))
         query = split_heads(F.embedding(rows, queries), attention.heads)
-        mixed.append(merge_heads(attend(query, key, value, bias, dropout=dropout)).flatten(0, 1))
+        mixed.append(merge_heads(edited_attention(query, key, value, edit, states, dropout)).flatten(0, 1))
     return F.embedding(grouping.places, torch.cat(mixed))
+
+
+def _replaced_rows(states: Tensor, cross: RowEdits, sizes: Sequence[int]) -> list[tuple[tuple[int, ...], Tensor]]:
+    """Return the heads whose weights are replaced, and these weights, [M,k,n]."""
+    if not any(cross.replaced):
+        return []
+    parts = [part.view(*shape, -1) for part, shape in zip(states.split(list(sizes)), cross.shapes, strict=True)]
+    found = []
+    for each in zip(*cross.replaced, strict=True):
+        heads = each[0].heads
+        weights = [
+            own.weights(part).expand(len(part), len(heads), -1, -1) for own, part in zip(each, parts, strict=True)
+        ]
+        found.append((heads, torch.cat([one.transpose(1, 2).flatten(0, 1) for one in weights])))
+    return found
+
+
+def _of_sentences(edit: Edit, sentences: Tensor) -> Edit:
+    def of(tensor: Tensor | None) -> Tensor | None:
+        return tensor if tensor is None or len(tensor) == 1 else tensor.index_select(0, sentences)
+
+    return Edit(of(edit.bias), of(edit.scale), edit.replaced, of(edit.blind))
+
+
+def _of_rows(cross: RowEdits, replaced: Sequence[tuple[tuple[int, ...], Tensor]], rows: Tensor) -> Edit:
+    """Return the edit of a group's rows [b,Q], on [b,H,Q,n]."""
+
+    def of(tensor: Tensor | None) -> Tensor | None:
+        return None if tensor is None else tensor[rows].transpose(1, 2)
+
+    own = []
+    for heads, weights in replaced:
+        chosen = weights[rows].transpose(1, 2)
+        own.append(Replacement(heads, lambda _, chosen=chosen: chosen))  # type: ignore[misc]
+    return Edit(of(cross.bias), of(cross.scale), tuple(own))

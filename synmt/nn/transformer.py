@@ -1,20 +1,20 @@
 """An encoder–decoder Transformer with tied embeddings, short enough to read in one sitting (Vaswani et al. 2017).
 
-It handles only tensors. Ideas change it through edits of attention and features of the input.
+It handles only tensors. Components change it through the hooks of a run (synmt.nn.hooks).
 Shapes: B sentences, n source positions, t target positions, H heads, d width, V vocabulary, T target vocabulary.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.nn.attention import PLAIN, AttentionEdit, CrossAttention, HeadWatch, KeyCache, SelfAttention
+from synmt.nn.attention import PLAIN, CrossAttention, Edit, KeyCache, SelfAttention
 from synmt.nn.config import TransformerConfig
 from synmt.nn.dropout import add_dropped, dropout, dropped_relu
+from synmt.nn.hooks import Hooks
 from synmt.nn.positions import Sinusoids
 
 LAYER_NORM_EPS = 1e-6
@@ -75,7 +75,7 @@ class EncoderLayer(nn.Module):
         self.attention_residual = Residual(config)
         self.feedforward_residual = Residual(config)
 
-    def forward(self, states: Tensor, edit: AttentionEdit) -> Tensor:
+    def forward(self, states: Tensor, edit: Edit) -> Tensor:
         """states [B,n,d] → [B,n,d]"""
         residual = self.attention_residual
         states = residual.after(states, self.attention(residual.before(states), edit))
@@ -84,16 +84,23 @@ class EncoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """The encoder's layers, each with an edit of its attention."""
+    """The encoder's layers, with the hooks of components."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
 
-    def forward(self, states: Tensor, edits: Sequence[AttentionEdit]) -> Tensor:
+    def forward(self, states: Tensor, hooks: Hooks) -> Tensor:
         """states [B,n,d] → [B,n,d]"""
-        for layer, edit in zip(self.layers, edits, strict=True):
-            states = layer(states, edit)
+        pairs = enumerate(zip(self.layers, hooks.edits, strict=True), 1)
+        if not hooks.runs:
+            for _, (layer, edit) in pairs:
+                states = layer(states, edit)
+            return states
+        with hooks.recording([layer.attention for layer in self.layers]):
+            states = hooks.after(0, states)
+            for number, (layer, edit) in pairs:
+                states = hooks.after(number, layer(states, edit))
         return states
 
 
@@ -125,39 +132,31 @@ class DecoderLayer(nn.Module):
         self.cross_residual = Residual(config) if crosses else None
         self.feedforward_residual = Residual(config)
 
-    def within(
-        self, states: Tensor, context: AttentionEdit | None = None, watches: tuple[HeadWatch, ...] = ()
-    ) -> Tensor:
-        """Run self-attention only, causal unless `context` sets what each position sees: states [B,t,d] → [B,t,d]"""
+    def within(self, states: Tensor, edit: Edit = PLAIN) -> Tensor:
+        """Run self-attention only, causal unless an edit sets what each position sees: states [B,t,d] → [B,t,d]"""
         residual = self.attention_residual
-        edit = replace(context or PLAIN, watches=watches) if watches else context or PLAIN
-        return residual.after(states, self.attention(residual.before(states), edit, causal=context is None))
+        return residual.after(states, self.attention(residual.before(states), edit, causal=edit is PLAIN))
 
     def memory(self, encoded: Tensor) -> tuple[Tensor, Tensor] | None:
         """Return the keys and values that cross-attention computes from the encoder's output [B,n,d]."""
         return self.cross.memory(encoded) if self.cross else None
 
     def step(
-        self,
-        states: Tensor,
-        cache: LayerCache,
-        source_bias: Tensor | None,
-        position: int | Tensor,
-        bias: Tensor | None = None,
+        self, states: Tensor, cache: LayerCache, cross: Edit, position: int | Tensor, edit: Edit = PLAIN
     ) -> Tensor:
         """Compute one more target position of each hypothesis, and extend the cache: states [B,K,d] → [B,K,d]
 
-        position, and bias on self-attention: as in SelfAttention.step.
+        position, and edit of self-attention: as in SelfAttention.step.
         """
         residual = self.attention_residual
-        states = residual.after(states, self.attention.step(residual.before(states), cache.prefix, position, bias))
-        return self.across(states, cache.memory, source_bias)
+        states = residual.after(states, self.attention.step(residual.before(states), cache.prefix, position, edit))
+        return self.across(states, cache.memory, cross)
 
-    def across(self, states: Tensor, memory: tuple[Tensor, Tensor] | None, source_bias: Tensor | None) -> Tensor:
+    def across(self, states: Tensor, memory: tuple[Tensor, Tensor] | None, cross: Edit) -> Tensor:
         """Run cross-attention, if the layer has it, and the feed-forward sublayer: states [B,t,d] → [B,t,d]"""
         if self.cross and self.cross_residual:
             residual = self.cross_residual
-            states = residual.after(states, self.cross(residual.before(states), memory, source_bias))
+            states = residual.after(states, self.cross(residual.before(states), memory, cross))
         residual = self.feedforward_residual
         return residual.after(states, self.feedforward(residual.before(states)))
 
@@ -198,15 +197,15 @@ class Transformer(nn.Module):
         """[T,d]"""
         return self.embedding[: self.target_vocabulary]
 
-    def embed(self, ids: Tensor, start: int | Tensor = 0, features: Tensor | None = None) -> Tensor:
+    def embed(self, ids: Tensor, start: int | Tensor = 0, change: Callable[[Tensor], Tensor] | None = None) -> Tensor:
         """Return dropout(√d · embedding + position), without the position if it is rotary: ids [B,n] → [B,n,d]
 
         start: the position of the first id, or the positions [B,n] of all.
-        features [B,n,f] replace the last f channels of the embedding.
+        change: of the vectors [B,n,d], before positions are added.
         """
         vectors = F.embedding(ids, self.embedding) * self.config.width**0.5
-        if features is not None:
-            vectors = torch.cat([vectors[..., : -features.shape[-1]], features], dim=-1)
+        if change is not None:
+            vectors = change(vectors)
         if self.config.positions == "sinusoidal":
             if isinstance(start, Tensor):
                 vectors = vectors + self.positions.at(start)
@@ -214,30 +213,32 @@ class Transformer(nn.Module):
                 vectors = vectors + self.positions(start + ids.shape[1], start)
         return dropout(vectors, self.config.dropout, self.training)
 
-    def encode(self, ids: Tensor, edits: Sequence[AttentionEdit], features: Tensor | None = None) -> Tensor:
-        """ids [B,n], one edit per layer, features as in `embed` → [B,n,d]"""
-        encoded: Tensor = self.encoder_norm(self.encoder(self.embed(ids, features=features), edits))
+    def encode(self, ids: Tensor, hooks: Hooks) -> Tensor:
+        """ids [B,n] → [B,n,d]"""
+        encoded: Tensor = self.encoder_norm(
+            self.encoder(self.embed(ids, change=hooks.embed if hooks.runs else None), hooks)
+        )
         return encoded
 
     def decode(
         self,
         states: Tensor,
         encoded: Tensor,
-        source_bias: Tensor | None,
-        contexts: Sequence[AttentionEdit | None] | None = None,
-        watches: Sequence[tuple[HeadWatch, ...]] | None = None,
+        cross: Sequence[Edit],
+        edits: Sequence[Edit] | None = None,
+        after: Callable[[int, Tensor], Tensor] | None = None,
     ) -> Tensor:
         """Run the decoder over a whole target. Each position sees itself and the ones before it, unless the layer's
-        context says otherwise.
+        edit says otherwise.
 
         states [B,t,d]: the embedded target, shifted right.
-        encoded [B,n,d], source_bias [B,1,1,n].
-        watches: of each layer's self-attention → [B,t,d]
+        encoded [B,n,d]; cross: the edit of each layer's attention to it.
+        after: changes the output of a layer, counted from 1 → [B,t,d]
         """
-        contexts = contexts or [None] * len(self.decoder)
-        watches = watches or [()] * len(self.decoder)
-        for layer, context, own in zip(self.decoder_layers, contexts, watches, strict=True):
-            states = layer.across(layer.within(states, context, own), layer.memory(encoded), source_bias)
+        edits = edits or [PLAIN] * len(self.decoder)
+        for number, layer in enumerate(self.decoder_layers):
+            states = layer.across(layer.within(states, edits[number]), layer.memory(encoded), cross[number])
+            states = states if after is None else after(number + 1, states)
         decoded: Tensor = self.decoder_norm(states)
         return decoded
 
@@ -260,15 +261,18 @@ class Transformer(nn.Module):
         self,
         states: Tensor,
         caches: list[LayerCache],
-        source_bias: Tensor | None,
+        cross: Sequence[Edit],
         position: int | Tensor,
-        biases: Sequence[Tensor] | None = None,
+        edits: Sequence[Edit] | None = None,
+        after: Callable[[int, Tensor], Tensor] | None = None,
     ) -> Tensor:
         """Run the decoder over one more position of all hypotheses, given its embedded tokens: [B,K,d] → [B,K,d]
 
-        position, and the biases of the layers: as in SelfAttention.step.
+        position, and the edits of the layers: as in SelfAttention.step; cross, after: as in `decode`.
         """
+        edits = edits or [PLAIN] * len(self.decoder)
         for number, (layer, cache) in enumerate(zip(self.decoder_layers, caches, strict=True)):
-            states = layer.step(states, cache, source_bias, position, biases[number] if biases else None)
+            states = layer.step(states, cache, cross[number], position, edits[number])
+            states = states if after is None else after(number + 1, states)
         decoded: Tensor = self.decoder_norm(states)
         return decoded

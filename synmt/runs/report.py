@@ -15,8 +15,8 @@ import numpy.typing as npt
 from synmt import __version__
 from synmt.alignment import ALIGNERS
 from synmt.citations import SYNMT, cited, entries
+from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.data.records import sentences_in
-from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS
 from synmt.inspection.curves import Curves, mean_of, panels, read_curves
 from synmt.inspection.matrix import label
 from synmt.inspection.page import filled
@@ -115,8 +115,8 @@ def _cites(found: Found) -> Iterator[str]:
             if "aligner" in fields:
                 yield from cited(ALIGNERS, [fields["aligner"]])
             else:
-                yield from cited(SOURCE_IDEAS, fields["model"]["source"])
-                yield from cited(TARGET_IDEAS, fields["model"]["target"]["ideas"])
+                yield from cited(ENCODER_COMPONENTS, fields["model"]["source"])
+                yield from cited(DECODER_COMPONENTS, fields["model"]["target"]["ideas"])
     for path in sorted((found.place.folder / "data" / "parsed").rglob("*.jsonl")):
         if parsed := found.place.made(path):
             yield from (key for name in parsed.of["parser"].split("+") for key in CITES[name])

@@ -14,10 +14,10 @@ from urllib.parse import quote
 
 import numpy as np
 
+from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN, systems
+from synmt.components.contract import lacking
 from synmt.data.records import Form, source_form, target_form
 from synmt.data.words import parser_of
-from synmt.ideas import PLAIN, SOURCE_IDEAS, TARGET_IDEAS, systems
-from synmt.ideas.source import lacking
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.significance import sentence_statistics
@@ -148,7 +148,7 @@ def _meaning(name: str, own: Options, shared: Options) -> Options:
     """
     if own.keys() & {*MODEL, "init"} or "init" in shared:
         return {}
-    has_ideas = [set(name.split("+")) <= known.keys() for known in (SOURCE_IDEAS, TARGET_IDEAS)]
+    has_ideas = [set(name.split("+")) <= known.keys() for known in (ENCODER_COMPONENTS, DECODER_COMPONENTS)]
     if not any(has_ideas):
         if not shared.keys() & set(MODEL):
             raise ValueError("no system has this name; give its model, source-syntax or target-syntax")

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from synmt.ideas import PLAIN
+from synmt.components import PLAIN
 from synmt.inspection.curves import read_curves
 from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.metrics.metric import Metric, Score, Statistics

@@ -9,10 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from synmt.ideas.target import Hypothesis, Output
-from synmt.model.translation import EncodedSource, TranslationModel
+from synmt.components.output import Hypothesis, Output
+from synmt.model.translation import TranslationModel
 from synmt.nn.decoders import EnsembleSteps, Steps
-from synmt.nn.encoding import SourceBatch
+from synmt.nn.encoding import Encoded, SourceBatch
 from synmt.search.config import SearchConfig
 from synmt.text.vocabulary import END, UNKNOWN
 
@@ -44,8 +44,8 @@ def beam_search(
     return output.finished(model, search.encoded, config.constraints, found)
 
 
-def _start(model: TranslationModel, encoded: EncodedSource) -> Steps:
-    return model.decoder.start(model.network, encoded.states, encoded.bias, 1)
+def _start(model: TranslationModel, encoded: Encoded) -> Steps:
+    return model.decoder.start(model.network, encoded, 1)
 
 
 class _Search:

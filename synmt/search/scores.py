@@ -14,12 +14,12 @@ from typing import Any
 import orjson
 import torch
 
+from synmt.components.output import ArcOutput
 from synmt.data.batches import in_batches
 from synmt.data.corpus import Corpus
 from synmt.data.records import read_columns, source_records, target_form, target_records
 from synmt.data.words import Sides, say_doubts
 from synmt.device import autocast, local_device
-from synmt.ideas.target.arcs.search import ArcOutput
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures

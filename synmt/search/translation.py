@@ -9,10 +9,9 @@ from typing import Any
 
 import torch
 
+from synmt.components.output import ArcOutput, Hypothesis
 from synmt.data.batches import Sources, in_windows
 from synmt.device import Precision, autocast
-from synmt.ideas.target import Hypothesis
-from synmt.ideas.target.arcs.search import ArcOutput
 from synmt.model.config import ModelConfig
 from synmt.model.folder import CODES_FILE, ModelFolder
 from synmt.model.source import SourceFeatures
@@ -83,11 +82,11 @@ class Translator:
         self.batch_tokens, self.samples = how.batch_tokens, how.n_best or 1
         self.side = config.source.for_translation()
         self.target = config.target
-        trees, spelling = None if how.n_best else int(how.format != "text"), config.target.spelling
+        trees = None if how.n_best else int(how.format != "text")
         if how.task == "translate":
-            self.output = spelling.output(folder.vocabulary, trees)
+            self.output = config.target.output(folder.vocabulary, trees)
         else:
-            self.output = spelling.output_of_other_tasks(folder.vocabulary)
+            self.output = config.target.output_of_other_tasks(folder.vocabulary)
         self.empty = Translation(heads=[], deprels=[], transitions="") if self.writes_trees else Translation()
         self.tokenizer = open_tokenizer(config.tokenizer, config.languages[1])
         self.device = model.network.embedding.device

@@ -16,8 +16,7 @@ from functools import reduce
 import torch
 from torch import Tensor
 
-from synmt.ideas.target import Hypothesis
-from synmt.ideas.target.arcs.search import ArcOutput, TreeHypotheses
+from synmt.components.output import ArcOutput, Hypotheses, Hypothesis, Left
 from synmt.model.translation import TranslationModel
 from synmt.nn.decoders import Steps
 from synmt.nn.encoding import SourceBatch
@@ -36,7 +35,7 @@ class Partial:
     """A hypothesis. words: its subwords and, if it has ended, the end; hypotheses with the same words are merged.
 
     log_probability: of its tokens; total: the logarithm of the summed probabilities of all merged hypotheses; state,
-    left: as in TreeHypotheses; row: its index among the decoder's rows of the sentence.
+    left: as in Hypotheses; row: its index among the decoder's rows of the sentence.
     """
 
     ids: list[int]
@@ -44,7 +43,7 @@ class Partial:
     log_probability: float
     total: float
     state: State
-    left: tuple[int, int]
+    left: Left
     row: int = 0
 
     @property
@@ -105,13 +104,15 @@ class _Search:
         encoded = model.encode(source)
         self.config, self.arcs, self.begin, self.targets = config, arcs, model.begin, targets
         self.device, self.beam = source.ids.device, config.beam
-        self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, self.beam)
+        self.decoder = model.decoder.start(model.network, encoded, self.beam)
         self.held: Steps | None = None
         if targets:
             limits = [len(target) - 1 for target in targets]
         else:
             limits = [config.longest(words) for words in source.words.tolist()]
-        self.hypotheses = TreeHypotheses(arcs, config.constraints, limits, self.device)
+        self.hypotheses = Hypotheses(arcs, config.constraints, limits, self.device)
+        assert arcs.automaton
+        self.start, self.kinds = arcs.automaton.start, [token.kind for token in arcs.automaton.tokens]
         kinds = self.hypotheses.kinds
         self.is_word = (kinds & (SUBWORDS | Kind.END)) != 0
         self.finished: list[list[Hypothesis]] = [[] for _ in limits]
@@ -172,7 +173,7 @@ class _Search:
 
     def _filled(self, moving: Sequence[Partial]) -> list[Partial]:
         """Return K hypotheses in the order of their rows, padded with unused ones."""
-        none = Partial([], (), 0.0, 0.0, State(self.arcs.style), (1, 1))
+        none = Partial([], (), 0.0, 0.0, self.start, (1, 1))
         return [*moving, *[none] * (self.beam - len(moving))]
 
     def _children(self, moving: Sequence[Partial], found: Continuations) -> list[Partial]:
@@ -184,7 +185,7 @@ class _Search:
 
     def _child(self, partial: Partial, token: int, value: float) -> Partial:
         state, left = self.arcs.after(token, partial.state, partial.left)
-        words = (*partial.words, token) if self.arcs.tokens[token].kind & (SUBWORDS | Kind.END) else partial.words
+        words = (*partial.words, token) if self.kinds[token] & (SUBWORDS | Kind.END) else partial.words
         ids = [*partial.ids, token]
         return Partial(ids, words, partial.log_probability + value, partial.total + value, state, left, partial.row)
 

@@ -6,10 +6,7 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any
 
-from synmt.ideas import PLAIN, SOURCE_IDEAS, TARGET_IDEAS, systems
-from synmt.ideas.source.mask import PRESETS as MASK
-from synmt.ideas.source.pascal import PRESETS as PASCAL
-from synmt.ideas.target.transitions import PRESETS as TRANSITIONS
+from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN, systems
 from synmt.model.config import ModelConfig
 from synmt.model.source import SourceSide, source_side_of
 from synmt.model.target import TargetSide, target_side_of
@@ -27,7 +24,9 @@ SMALL = Preset(dict(
 ))  # fmt: skip
 # For fewer than 3,000 pairs (docs/lab-notes.md#tuning-with-2000-captions).
 FEW_PAIRS = Preset({**SMALL.settings, "merges": 2000, "dropout": 0.4, "epochs": 60})
-PRESETS: dict[str, Preset] = {**MASK, "small": SMALL, "few-pairs": FEW_PAIRS, **TRANSITIONS, **PASCAL}
+PRESETS: dict[str, Preset] = {"small": SMALL, "few-pairs": FEW_PAIRS}
+for _each in [*ENCODER_COMPONENTS.values(), *DECODER_COMPONENTS.values()]:
+    PRESETS |= _each.presets
 DEFAULT = "small"  # it trains anywhere; the papers' presets need a GPU
 
 
@@ -70,7 +69,7 @@ def ideas_of(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
 @cache
 def owners() -> dict[str, tuple[str, ...]]:
     """Return for each option of an idea the choices that use it, such as `--model NAME`."""
-    ideas = [*SOURCE_IDEAS.items(), *TARGET_IDEAS.items()]
+    ideas = [*ENCODER_COMPONENTS.items(), *DECODER_COMPONENTS.items()]
     return {option: (f"--model {name}",) for name, idea in ideas for option in option_names(idea, f"{name}-")}
 
 
@@ -87,8 +86,8 @@ def circumstances_of(source: SourceSide | None, target: TargetSide | None) -> di
 def bringing() -> dict[str, list[str]]:
     """Return the ideas that bring about each circumstance."""
     found: dict[str, list[str]] = {}
-    sides = [(name, *_sides([name], [PLAIN], {})) for name in SOURCE_IDEAS]
-    sides += [(name, *_sides([PLAIN], [name], {})) for name in TARGET_IDEAS]
+    sides = [(name, *_sides([name], [PLAIN], {})) for name in ENCODER_COMPONENTS]
+    sides += [(name, *_sides([PLAIN], [name], {})) for name in DECODER_COMPONENTS]
     for name, source, target in sides:
         for circumstance, holds in circumstances_of(source, target).items():
             if holds:
@@ -115,7 +114,7 @@ def scope_of(given: Mapping[str, Any], start: ModelConfig | None = None) -> Scop
     """
     settings = {name.replace("-", "_"): value for name, value in given.items()}
     preset = PRESETS[given.get("preset", DEFAULT)]
-    source, target = (list(start.source.ideas), list(start.target.ideas)) if start else ideas_of(settings)
+    source, target = (list(start.source.components), list(start.target.components)) if start else ideas_of(settings)
     sides = (start.source, start.target) if start else _sides(source, target, resolve(preset, source, settings))
     holding = {OTHER_IDEAS: _is_replaced(given), **circumstances_of(*sides)}
     chosen = {f"--model {name}" for name in source + target}

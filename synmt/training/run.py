@@ -136,8 +136,8 @@ class TrainingText:
         bitext = read_bitext(self.files.read(bad), model, notes, bad, sides, self.jobs)
         for name, count in sides[0].missing.items():
             if count == sides[0].sentences:
-                ideas = "+".join(model.source.ideas)
-                raise BadInput(f"no sentence has {name}, and {ideas} reads them", self.files.source)
+                names = "+".join(model.source.components)
+                raise BadInput(f"no sentence has {name}, and {names} reads them", self.files.source)
         words = model.words or words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
         note_tokenizers(notes, model.tokenizer, {side.side: side.language for side in sides if side.looks.lines})
         note_doubts(notes, *sides)

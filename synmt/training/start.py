@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS, systems
+from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, systems
 from synmt.model.config import ModelConfig
 from synmt.model.source import source_side
 from synmt.model.target import target_side
@@ -27,10 +27,10 @@ class SystemConfig:
         metavar="SYSTEM", unless=(INIT, OTHER_IDEAS), choices=tuple(systems()),
     )  # fmt: skip
     source_syntax: str | None = setting(
-        None, f"or ideas for the encoder: {', '.join(SOURCE_IDEAS)}", metavar="IDEA+IDEA", unless=INIT
+        None, f"or ideas for the encoder: {', '.join(ENCODER_COMPONENTS)}", metavar="IDEA+IDEA", unless=INIT
     )
     target_syntax: str | None = setting(
-        None, f"and for the decoder: {', '.join(TARGET_IDEAS)}", metavar="IDEA+IDEA", unless=INIT,
+        None, f"and for the decoder: {', '.join(DECODER_COMPONENTS)}", metavar="IDEA+IDEA", unless=INIT,
     )  # fmt: skip
     preset: str | None = setting(
         DEFAULT, "set of defaults; see `--preset NAME --help-all`",
@@ -49,7 +49,7 @@ def known() -> dict[str, Known]:
     """Return the settings of a training run by name."""
     found = {**known_in(SystemConfig), **known_in(TextConfig)}
     found |= {**known_in(TrainingConfig, means={VALIDATION: DEV}), **known_in(TransformerConfig)}
-    for name, idea in [*SOURCE_IDEAS.items(), *TARGET_IDEAS.items()]:
+    for name, idea in [*ENCODER_COMPONENTS.items(), *DECODER_COMPONENTS.items()]:
         found |= known_in(idea, f"{name}-")
     return found
 
@@ -80,14 +80,14 @@ def model_and_training_of(
     languages = config_of(TextConfig, given)
     model = replace(
         start,
-        source=source_side(_changed(start.source.settings(), SOURCE_IDEAS, given)),
-        target=target_side(_changed(of_target["ideas"], TARGET_IDEAS, given), of_target["arcs"]),
+        source=source_side(_changed(start.source.settings(), ENCODER_COMPONENTS, given)),
+        target=target_side(_changed(of_target["ideas"], DECODER_COMPONENTS, given), of_target["arcs"]),
         languages=(languages.source_language or start.languages[0], languages.target_language or start.languages[1]),
         network=replace(start.network, **chosen(TransformerConfig, given)),
     )
     if model.languages[0] != start.languages[0]:
         model = replace(model, words=None)  # the data of the new language decide
-    return model, config_of(TrainingConfig, resolve(preset, start.source.ideas, given))
+    return model, config_of(TrainingConfig, resolve(preset, start.source.components, given))
 
 
 def _changed(

@@ -158,6 +158,10 @@ class State:
         """Return the number of tokens needed to attach this many words on the stack and end the string."""
         return (words - 1 + self.style.root_arc) * (2 if self.style.split else 1) + 1
 
+    def most(self, subwords: int) -> int:
+        """Return the most tokens of a string with at most so many subwords."""
+        return subwords + self.to_end(subwords)
+
     def is_tree(self) -> bool:
         """Return whether the string may end here: one word is left, with its arc if the style has a root arc."""
         return self.words == 1 and self.closed == self.style.root_arc and not self.open_word and not self.direction

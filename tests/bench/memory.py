@@ -191,14 +191,14 @@ def corpus_of(model: ModelConfig, training: TrainingConfig, length: int) -> Corp
     examples = []
     for source, target in zip(sources, targets, strict=True):
         entries = model.target.entries(target, whole)
-        columns = model.target.columns(target, entries)
-        examples.append(Example(line, model.source.features(source, whole), entries, columns))
+        lessons = model.target.lessons(target, entries)
+        examples.append(Example(line, model.source.features(source, whole), entries, lessons))
     counts = Counts.of(examples)
     counts.target.update(f"more{number}" for number in range(training.merges - len(counts.target)))
     vocabulary = counts.vocabulary(model.target)
     corpus = Corpus.empty(vocabulary, model.target, PrefixPlan(training.prefixes, training.prefix_tokens))
     for example in examples:
-        corpus.append(example.source, example.target, example.columns)
+        corpus.append(example.source, example.target, example.lessons)
     return corpus
 
 

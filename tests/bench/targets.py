@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from synmt.components import systems
 from synmt.data.batches import Sources
 from synmt.data.corpus import Corpus
-from synmt.ideas import systems
 from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import TargetSide, target_side
 from synmt.model.translation import TranslationModel
@@ -127,7 +127,7 @@ def translation(name: str, search: SearchName = "tokens") -> Callable[[], int]:
     sources, side = Sources.encode(sentences()[0], known), target(name)
     by_length = sorted(range(SENTENCES), key=lambda index: len(sources.ids[index]))
     batch = sources.batch(by_length[SENTENCES // 2 :][:TRANSLATED], known.padding, CPU)
-    transitions = side.spelling.output(known, 1)
+    transitions = side.output(known, 1)
 
     config = SearchConfig(beam=5, max_length_offset=0, search=search)
     run: Any = beam_search if search == "tokens" else tree_search

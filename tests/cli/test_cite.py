@@ -9,14 +9,14 @@ from pybtex.database import BibliographyData, parse_string
 
 from synmt.alignment import ALIGNERS
 from synmt.citations import cited, entries, papers
-from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS
+from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.metrics import METRICS
 from synmt.parsers.config import CITES, ParserName
 from tests.cli.commands import synmt
 
 ROOT = Path(__file__).parents[2]
 REQUIRED = {"inproceedings": "booktitle", "article": "journal", "misc": "howpublished", "software": "version"}
-OFFERED = {"ideas": SOURCE_IDEAS, "target ideas": TARGET_IDEAS, "aligners": ALIGNERS, "metrics": METRICS}
+OFFERED = {"ideas": ENCODER_COMPONENTS, "target ideas": DECODER_COMPONENTS, "aligners": ALIGNERS, "metrics": METRICS}
 
 
 def read(text: str) -> BibliographyData:

@@ -29,7 +29,7 @@ from synmt.cli.inspect import PICTURES
 from synmt.cli.manual import root, with_those_below
 from synmt.cli.program import cli
 from synmt.cli.sections import SectionCommand, SectionOption
-from synmt.ideas import PLAIN, SOURCE_IDEAS, TARGET_IDEAS, systems
+from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN, systems
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.metrics.config import scope_of as scope_of_metrics
@@ -66,8 +66,8 @@ VALUES = {
     "metric": "ter", "by-length": "10,20", "references": FILE, "model": "mask", "bpe": "codes", "init": "init",
     "source-syntax": "label-features", "align target-syntax": "label-features", "train target-syntax": "gcn",
     "label-features-fields": "upos", "mask-relations": "parent+child", "pascal-layers": "1:1",
-    "fixed-heads-patterns": "next", "supervised-heads-teach": "next+parent",
-    "supervised-decoder-heads-teach": "self+parent", "named-masks-names": "near",
+    "supervised-heads-teach": "next+parent",
+    "named-masks-names": "near",
     "width": "64", "heads": "2", "cross-attention": "all", "preset": "paper",
     "n-best": "2", "layer": "2",
 }  # fmt: skip
@@ -98,6 +98,8 @@ def lines(folder: Path) -> Iterator[Line]:
     for system in systems():
         own = ["--named-masks-names", "near"] if system == "named-masks" else []
         yield "train", [*minimal["train"], "--model", system, *own]
+    for form in ("table", "taught"):
+        yield "train", [*minimal["train"], "--model", "distance", "--distance-form", form]
     for data in (["--dev-tsv", FILE], ["--dev-source", FILE, "--dev-target", FILE, "--select", "loss"]):
         yield "train", [*minimal["train"], *data]
     yield "train", [*minimal["train"], "--source-syntax", "mask+pascal", "--target-syntax", "gcn"]
@@ -153,9 +155,12 @@ def lines_of_align(folder: Path) -> Iterator[Line]:
         yield "align", [str(path), "--format", "jsonl"]
     yield "align", ["--fit"]
     yield "align", ["--fit", "--method", "naive-att", "--preset", "paper"]
-    for idea in SOURCE_IDEAS:
+    for idea in ENCODER_COMPONENTS:
         own = ["--named-masks-names", "near"] if idea == "named-masks" else []
         yield "align", ["--fit", "--method", "naive-att", "--source-syntax", idea, *own]
+    for form in ("table", "taught"):
+        distance = ["--source-syntax", "distance", "--distance-form", form]
+        yield "align", ["--fit", "--method", "naive-att", *distance]
     yield "align", ["--fit", "--method", "mask-align", "--mask-align-no-agreement"]
     for rule in ("argmax", "itermax"):
         yield "align", ["--fit", "--method", "embeddings", "--embeddings-rule", rule]
@@ -289,7 +294,7 @@ def test_every_default_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert found > 3000, found
 
 
-SIDES = {name: target_side({name: {}}) for name in TARGET_IDEAS}
+SIDES = {name: target_side({name: {}}) for name in DECODER_COMPONENTS}
 
 
 @pytest.mark.parametrize("name", SIDES)
@@ -357,7 +362,7 @@ def test_train_help_shows_the_options_of_a_system(system: str) -> None:
     own = {option for option, ways in owners_of_ideas().items() if f"--model {system}" in ways}
     assert own <= rows_of(shown("train", ["--model", system, "--help"])) < rows
     assert rows & owners_of_ideas().keys() == own
-    reads = system in TARGET_IDEAS and target_side({system: {}}).reads_prefixes
+    reads = system in DECODER_COMPONENTS and target_side({system: {}}).reads_prefixes
     assert ("prefixes" in rows) == ("prefix-tokens" in rows) == reads
     if system == PLAIN:
         assert shown("train", ["--help-all"]) == help_text
@@ -373,7 +378,7 @@ def choices(name: str) -> Iterator[list[str]]:
         yield from (["--model", system] for system in systems())
     if name == "align":
         yield from (["--method", method] for method in ALIGNERS)
-        yield from (["--method", "naive-att", "--source-syntax", idea] for idea in SOURCE_IDEAS)
+        yield from (["--method", "naive-att", "--source-syntax", idea] for idea in ENCODER_COMPONENTS)
 
 
 @pytest.mark.parametrize("name", commands())

@@ -87,7 +87,7 @@ def test_a_batch_worked_by_hand() -> None:
     assert source.padding is not None
     assert source.padding.sum(dim=1).tolist() == [4, 0]
     assert source.words.tolist() == [2, 3]
-    assert source.columns["parents"][1].tolist() == [-1, 0, 1, 2, 2, 0, 5, 6]
+    assert source.fields["parents"][1].tolist() == [-1, 0, 1, 2, 2, 0, 5, 6]
     assert target.inputs[:, 0].tolist() == [vocabulary.begin] * 2
     ids = vocabulary.encode(["vater", "ist"])
     assert target.inputs[1].tolist() == [vocabulary.begin, *ids]

@@ -39,8 +39,7 @@ def test_all_segmentations_of_a_pair_have_the_same_words_and_columns(system: str
             for one, other in ((form.source, example.source), (form.bare, example.bare)):
                 assert other is not None
                 assert words_in(one.tokens) == words_in(other.tokens)
-                assert {len(column) for column in one.columns.values()} <= {len(one.tokens)}
-                assert {len(labels) for labels in one.labels.values()} <= {len(one.tokens)}
+                assert {len(values) for values in one.values.values()} <= {len(one.tokens)}
             assert words_in(form.target) == words_in(example.target)
     assert random.getstate() == state
 

@@ -11,7 +11,7 @@ from synmt.cli.align import command as align
 from synmt.cli.sections import SectionCommand, SectionOption
 from synmt.cli.train import command as train
 from synmt.cli.translate import command as translate
-from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS
+from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.model.target import target_side
 from synmt.nn.config import TransformerConfig
 from synmt.options import Setting, refusal, settings_of
@@ -142,7 +142,7 @@ def used(command: SectionCommand, options: Mapping[str, Any], source: Random, **
     return kept
 
 
-SOURCES, TARGETS = list(SOURCE_IDEAS), list(TARGET_IDEAS)
+SOURCES, TARGETS = list(ENCODER_COMPONENTS), list(DECODER_COMPONENTS)
 WRITE_ARCS = [name for name in TARGETS if target_side({name: {}}).spelling.trees]
 PREDICTABLE = {
     "preset": "small", "tokenizer": "none", "device": "cpu", "merges": 20, "batch-tokens": 40, "width": 16,
@@ -166,7 +166,7 @@ def of_training(source: Random) -> dict[str, Any]:
     if source.random() < 0.1:
         del options["source-syntax"], options["target-syntax"]
         options["model"] = source.choice([*SOURCES, *TARGETS])
-    for ideas, chosen in ((SOURCE_IDEAS, sources), (TARGET_IDEAS, targets)):
+    for ideas, chosen in ((ENCODER_COMPONENTS, sources), (DECODER_COMPONENTS, targets)):
         for name in chosen if "model" not in options else [options["model"]] if options["model"] in ideas else []:
             options |= some(ideas[name], source, 0.4, f"{name}-")
             if name == "named-masks":

@@ -10,7 +10,7 @@ from synmt.inspection.sentence import head_matrices, read_sentence, source_of
 from synmt.inspection.strengths import mask_parts
 from synmt.model.folder import ModelFolder
 from synmt.nn.attention import Recorder
-from synmt.nn.encoding import combined
+from synmt.nn.encoding import encoder_hooks
 from synmt.streams import BadInput, Line
 from synmt.trees.linearization import relation_matrix
 from synmt.trees.record import read_record
@@ -44,11 +44,12 @@ def test_the_weights_are_those_of_the_model(system: str, tmp_path: Path) -> None
 def test_strengths_hide_tokens_as_the_model_does(system: str, tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", system)
     read, batch = read_sentence(folder, SENTENCE), source_of(folder, SENTENCE)[1]
-    parts = mask_parts(folder.load_model(CPU))
+    model = folder.load_model(CPU)
+    parts = mask_parts(model)
     assert read.strengths is not None
     for layer in range(tiny.CONFIG.encoder_layers):
         with torch.inference_mode():
-            edit = combined([part(batch) for part in parts]).edits[layer]
+            edit = encoder_hooks(parts, batch, model.network.config).edits[layer]
         assert edit.bias is not None
         bias = edit.bias[0].numpy()
         strengths = read.strengths[min(layer, len(read.strengths) - 1)]

@@ -12,7 +12,7 @@ from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.translation import Translator
 from synmt.trees.arc_tokens import is_arc, write_entries
 from tests import tiny
-from tests.ideas.slow_compose import slow_sets
+from tests.components.slow_compose import slow_sets
 from tests.inspection.models import SENTENCE, write_model
 
 CPU = torch.device("cpu")
@@ -88,11 +88,11 @@ def test_the_shown_attention_is_that_of_the_decoder(target: str) -> None:
         layer.attention.qkv.register_forward_hook(lambda _, __, output: projections.append(output))
     encoded = model.encode(source)
     with torch.inference_mode():
-        model.decoder(model.network, batch, encoded.states, encoded.bias)
+        model.decoder(model.network, batch, encoded)
         at_work = [output.reshape(-1, tiny.CONFIG.width) for output in outputs]
         projections.clear()
         with Recorder([layer.attention for layer in model.network.decoder_layers]) as recorder:
-            model.decoder.read(model.network, batch.inputs, batch.columns, encoded.states, encoded.bias)
+            model.decoder.read(model.network, batch.inputs, batch.fields, encoded)
     for number, weights in enumerate(recorder.weights):
         value = projections[number].chunk(3, dim=-1)[2]
         by_head = value.unflatten(2, (tiny.CONFIG.heads, -1)).transpose(1, 2)

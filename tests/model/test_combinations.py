@@ -30,7 +30,7 @@ def test_batches_equal_single_sentences_in_search(system: str, target: str) -> N
     data, vocabulary = tiny.corpus(system, target)
     model = tiny.model(system, vocabulary, target=target)
     side, config = tiny.TARGET_SYSTEMS[target], SearchConfig(beam=2, max_length_offset=2)
-    transitions = side.spelling.output(vocabulary)
+    transitions = side.output(vocabulary)
     found = beam_search(model, data.sources.batch([0, 1], vocabulary.padding, CPU), config, transitions)
     for index, hypotheses in enumerate(found):
         (one,) = beam_search(model, data.sources.batch([index], vocabulary.padding, CPU), config, transitions)

@@ -27,8 +27,8 @@ def test_linearized() -> None:
 def test_mask() -> None:
     features = source_side({"mask": {}}).features(RECORD, segment)
     assert " ".join(token.strip() for token in features.tokens) == "S NP PRP He VP VBZ is NP PRP$ my NN fat@@ her . ."
-    assert features.columns["parents"] == [-1, 0, 1, 2, 0, 4, 5, 4, 7, 8, 7, 10, 10, 0, 13]
-    assert features.columns["ends"] == [15, 4, 4, 4, 13, 7, 7, 13, 10, 10, 13, 12, 13, 15, 15]
+    assert features.values["parents"].tolist() == [-1, 0, 1, 2, 0, 4, 5, 4, 7, 8, 7, 10, 10, 0, 13]
+    assert features.values["ends"].tolist() == [15, 4, 4, 4, 13, 7, 7, 13, 10, 10, 13, 12, 13, 15, 15]
 
 
 @pytest.mark.parametrize("system", ["linearized", "mask"])

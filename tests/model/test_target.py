@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from synmt.components.arcs import GRAPH
+from synmt.components.contract import DecoderComponent, Field
 from synmt.data.records import target_records
 from synmt.data.words import SideWords
-from synmt.ideas.target import TargetIdea
 from synmt.model.target import TargetSide, target_side
 from synmt.streams import BadInput, BadLines, Line
 from synmt.text.tokenization import SpaceTokenizer, Words, open_tokenizer
@@ -46,9 +47,9 @@ def test_ideas_combine() -> None:
     both = target_side({"parent": {}, "gcn": {}})
     vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN], [])
     assert both.spelling.trees == "among" and both.reads_prefixes
-    assert [reading.name for reading in both.readings(vocabulary)] == ["graph"]
+    assert both.fields == GRAPH and both.automaton(vocabulary) is not None
     with_arcs = target_side({"transitions": {}, "bitran": {}})
-    assert with_arcs.spelling.trees == "among" and with_arcs.reads_prefixes and not with_arcs.readings(vocabulary)
+    assert with_arcs.spelling.trees == "among" and with_arcs.reads_prefixes and not with_arcs.fields
 
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
@@ -60,8 +61,8 @@ def test_settings_restore_the_side(target: str) -> None:
 @pytest.mark.parametrize(
     ("ideas", "arcs", "cause"),
     [
-        ({}, None, "the decoder needs an idea"),
-        ({"tree": {}}, None, "unknown idea 'tree'"),
+        ({}, None, "the decoder needs a component"),
+        ({"tree": {}}, None, "unknown component 'tree'"),
         ({"bitran": {}}, {"root_arc": True}, "bitran writes no arcs"),
         ({"gcn": {"layers": 0}}, None, "layers cannot be 0"),
         ({"gcn": {"labels": 1}}, None, "labels cannot be 1"),
@@ -73,12 +74,13 @@ def test_invalid_sides(ideas: dict[str, Any], arcs: dict[str, Any] | None, cause
         target_side(ideas, arcs)
 
 
-def test_a_module_needs_a_decoder() -> None:
-    class Lost(TargetIdea):
-        reads = "synmt.ideas.target:Reading"
+def test_fields_of_a_state_need_a_state() -> None:
+    class Lost(DecoderComponent):
+        def reads(self) -> dict[str, Field]:
+            return {"count": Field()}
 
-    with pytest.raises(TypeError, match="Lost has a module, so it must set `runs`"):
-        Lost()
+    with pytest.raises(ValueError, match="lost reads fields of a state, so it must define `state`"):
+        TargetSide({"lost": Lost()}).check_network(tiny.CONFIG)
 
 
 @pytest.mark.parametrize(

@@ -44,9 +44,9 @@ def test_later_target_tokens_change_no_earlier_state(system: str) -> None:
     model = tiny.model(system, vocabulary)
     source, target = data.batch([0], CPU)
     before = model.encode(source)
-    states = model.network.decode(model.network.embed(target.inputs), before.states, before.bias)
+    states = model.network.decode(model.network.embed(target.inputs), before.states, before.cross)
     target.inputs[0, 3] = 4
-    changed = model.network.decode(model.network.embed(target.inputs), before.states, before.bias)
+    changed = model.network.decode(model.network.embed(target.inputs), before.states, before.cross)
     torch.testing.assert_close(states[:, :3], changed[:, :3])
     assert not torch.allclose(states[:, 3:], changed[:, 3:])
 
@@ -58,12 +58,12 @@ def test_cached_steps_equal_the_whole_decoder(system: str, positions: Positions)
     source, target = data.batch([0, 1, 3], CPU)
     source_states = model.encode(source)
     network = model.network
-    states = network.decode(network.embed(target.inputs), source_states.states, source_states.bias)
+    states = network.decode(network.embed(target.inputs), source_states.states, source_states.cross)
     logits = network.logits(states)
     caches = network.start(source_states.states)
     for position in range(target.inputs.shape[1]):
         embedded = network.embed(target.inputs[:, position : position + 1], position)
-        step = network.logits(network.step(embedded, caches, source_states.bias, position))
+        step = network.logits(network.step(embedded, caches, source_states.cross, position))
         torch.testing.assert_close(step[:, 0], logits[:, position], atol=1e-5, rtol=1e-5)
 
 

@@ -1,20 +1,19 @@
 """Sentences without a parse, in every encoder."""
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synmt.components.contract import subwords
 from synmt.data.batches import Sources
 from synmt.data.corpus import Corpus
-from synmt.ideas.source import subwords
-from synmt.ideas.source.lisa.attention import ParentHead
 from synmt.model.source import source_side
-from synmt.model.translation import EncodedSource
-from synmt.nn.attention import PLAIN
-from synmt.nn.encoding import SourceBatch
+from synmt.nn.encoding import Encoded, SourceBatch, encoder_hooks
 from synmt.trees.record import UNATTACHED, ParseRecord
 from tests import tiny
 
@@ -38,8 +37,8 @@ def batch_of(system: str, records: list[ParseRecord]) -> SourceBatch:
     return sources.batch(range(len(records)), padding, CPU)
 
 
-def loss_of(encoded: EncodedSource) -> float:
-    return sum(loss().item() for loss in encoded.ideas.losses)
+def loss_of(encoded: Encoded) -> float:
+    return sum(loss.item() for loss in encoded.hooks.losses(encoded.states))
 
 
 @pytest.mark.parametrize("system", tiny.SYSTEMS)
@@ -54,16 +53,14 @@ def test_without_a_tree_the_encoder_is_plain(system: str) -> None:
         assert row[: len(tokens)].tolist() == vocabulary.encode(tokens)
     encoding = model.encode(batch)
     assert (loss_of(encoding) == 0) == (system not in POSITIONAL)
-    if system in PREDICTING or system == "fixed heads":  # their attention is never plain
+    if system in PREDICTING:  # their attention is never plain
         return
-    features = None
-    if "label-features" in tiny.SYSTEMS[system]:
-        none = model.get_parameter("source_parts.label-features.tables.deprels.weight")[0]
-        features = none.expand(*batch.ids.shape, -1)
+    kept = [name for name in model.source_parts if name == "label-features"]
     for number, row in enumerate(batch.ids):
         real = row[row != vocabulary.padding].unsqueeze(0)
-        own = None if features is None else features[number : number + 1, : real.shape[1]]
-        plain = model.network.encode(real, [PLAIN] * 2, own)
+        alone = SourceBatch(real, None, torch.tensor([1]), {"deprels": torch.zeros_like(real)})
+        hooks = encoder_hooks([model.source_parts[name] for name in kept], alone, tiny.CONFIG)
+        plain = model.network.encode(real, hooks)
         torch.testing.assert_close(encoding.states[number : number + 1, : real.shape[1]], plain, atol=1e-6, rtol=1e-5)
 
 
@@ -73,9 +70,8 @@ def test_predicted_parents_need_no_tree() -> None:
         _, vocabulary = tiny.sources_and_vocabulary(name)
         model = tiny.model(name, vocabulary)
         found = model.encode(batch_of(name, unparsed())).states
-        head = model.source_parts["lisa"]
-        assert isinstance(head, ParentHead)
-        head.test_parents = "predicted"
+        part: Any = model.source_parts["lisa"]
+        part.component = replace(part.component, test_parents="predicted")
         torch.testing.assert_close(found, model.encode(batch_of("lisa", others)).states)
 
 
@@ -99,17 +95,18 @@ def test_ideas_read_the_available_fields() -> None:
     record = tiny.records()[0]
     side = source_side({"mask": {}, "pascal": {}})
     no_heads = side.features(replace(record, heads=[]), tiny.segment)
-    assert no_heads.columns["parents"] == side.features(record, tiny.segment).columns["parents"]
-    assert set(no_heads.columns["parent_positions"]) == {-1}
+    assert np.array_equal(no_heads.values["parents"], side.features(record, tiny.segment).values["parents"])
+    assert set(no_heads.values["parent_positions"].tolist()) == {-1}
     no_tree = side.features(replace(record, tree=None), tiny.segment)
     alone = source_side({"pascal": {}}).features(record, tiny.segment)
-    assert (no_tree.tokens, no_tree.columns["parent_positions"]) == (alone.tokens, alone.columns["parent_positions"])
+    assert no_tree.tokens == alone.tokens
+    assert np.array_equal(no_tree.values["parent_positions"], alone.values["parent_positions"])
     partial = replace(record, heads=[UNATTACHED, *record.heads[1:]])
     over_dependencies = source_side({"mask": {"tree": "dependency"}, "pascal": {}})
     bare = over_dependencies.features(record.without_trees(), tiny.segment)
     found = over_dependencies.features(partial, tiny.segment)
-    assert found.columns["parents"] == bare.columns["parents"]
-    assert found.columns["parent_positions"] != bare.columns["parent_positions"]
+    assert np.array_equal(found.values["parents"], bare.values["parents"])
+    assert not np.array_equal(found.values["parent_positions"], bare.values["parent_positions"])
 
 
 def corpus(system: str, tree_dropout: float) -> Corpus:
@@ -141,4 +138,4 @@ def test_tree_dropout_depends_only_on_the_generator(seed: int) -> None:
         torch.manual_seed(seed)
         batches.append(data.batch([0, 1, 2, 3], CPU)[0])
     assert torch.equal(batches[0].ids, batches[1].ids)
-    assert all(torch.equal(column, batches[1].columns[name]) for name, column in batches[0].columns.items())
+    assert all(torch.equal(values, batches[1].fields[name]) for name, values in batches[0].fields.items())

@@ -3,14 +3,15 @@ import torch
 from torch import Tensor
 
 from synmt.nn.attention import (
-    AttentionEdit,
-    HeadEdit,
+    Edit,
     KeyCache,
     Recorder,
+    Replacement,
     SelfAttention,
     attend,
     edited_attention,
     merge_heads,
+    safe,
     split_heads,
 )
 from synmt.nn.dropout import dropout
@@ -79,30 +80,24 @@ def test_cached_steps_equal_causal_attention() -> None:
     torch.testing.assert_close(torch.cat(outputs, dim=1), module(states, causal=True))
 
 
-def random_edit(kind: str) -> AttentionEdit:
+def random_edit(kind: str) -> Edit:
     """Return a random edit for 2 sentences, 3 heads and 4 positions."""
     hiding = torch.zeros(2, 1, 1, 4)
     hiding[1, ..., 3] = float("-inf")
-    parents = torch.randn(2, 4, 4).softmax(dim=-1)
+    parents = torch.randn(2, 2, 4, 4).softmax(dim=-1)
+    nothing = torch.zeros(2, 3, 4, 4)
+    nothing[0, 1, 2] = float("-inf")
     return {
-        "plain": AttentionEdit(),
-        "bias": AttentionEdit(bias=torch.randn(2, 3, 4, 4)),
-        "scale": AttentionEdit(hiding, (HeadEdit((1, 2), scale=torch.rand(2, 2, 4, 4)),)),
-        "own bias": AttentionEdit(hiding, (HeadEdit((1,), bias=torch.randn(2, 1, 4, 4)),)),
-        "replace": AttentionEdit(hiding, (HeadEdit((0,), replace=lambda _: parents),)),
-        "apart": AttentionEdit(hiding, (HeadEdit((2, 0), scale=torch.rand(2, 2, 4, 4)),)),
-        "all": AttentionEdit(
-            torch.randn(2, 3, 4, 4) + hiding,
-            (
-                HeadEdit((2,), scale=torch.rand(2, 1, 4, 4)),
-                HeadEdit((0,), replace=lambda _: parents),
-                HeadEdit((1,), bias=torch.randn(2, 1, 4, 4)),
-            ),
-        ),
+        "plain": Edit(),
+        "bias": Edit(torch.randn(2, 3, 4, 4)),
+        "scale": Edit(hiding, torch.rand(2, 3, 4, 4)),
+        "replaced": Edit(hiding, replaced=(Replacement((2, 0), lambda _: parents),)),
+        "blind": safe(Edit(nothing)),
+        "all": safe(Edit(hiding + nothing, torch.rand(2, 1, 4, 4), (Replacement((2, 0), lambda _: parents),))),
     }[kind]
 
 
-@pytest.mark.parametrize("kind", ["plain", "bias", "scale", "own bias", "replace", "apart", "all"])
+@pytest.mark.parametrize("kind", ["plain", "bias", "scale", "replaced", "blind", "all"])
 def test_the_recorded_weights_are_those_of_the_layer(kind: str) -> None:
     """Multiplied by the values, they give the layer's output; with the identity as values, the output is the
     weights."""
@@ -114,7 +109,10 @@ def test_the_recorded_weights_are_those_of_the_layer(kind: str) -> None:
     (weights,) = recorder.weights
     torch.testing.assert_close(recorded, module(states, edit))
     assert recorder.inputs == [states]
-    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 3, 4))
+    expected = torch.ones(2, 3, 4)
+    if kind in ("blind", "all"):
+        expected[0, 1, 2] = 0
+    torch.testing.assert_close(weights.sum(dim=-1), expected)
     value = split_heads(module.qkv(states).chunk(3, dim=-1)[2], 3)
     torch.testing.assert_close(module.out(merge_heads(weights @ value)), module(states, edit))
     query, key, _ = (split_heads(part, 3) for part in module.qkv(states).chunk(3, dim=-1))
@@ -122,31 +120,28 @@ def test_the_recorded_weights_are_those_of_the_layer(kind: str) -> None:
     torch.testing.assert_close(edited_attention(query, key, identity, edit, states, 0.0), weights)
 
 
-def test_each_head_follows_its_own_edit() -> None:
-    """The test computes each head from the definition."""
+@pytest.mark.parametrize("rate", [0.0, 0.5])
+@pytest.mark.parametrize("kind", ["blind", "all"])
+def test_a_query_that_sees_no_key_is_safe(kind: str, rate: float) -> None:
+    """Its output is 0 and its gradients are finite, with and without dropout."""
+    torch.manual_seed(0)
+    inputs = [torch.randn(2, 3, 4, 8, requires_grad=True) for _ in range(3)]
+    found = edited_attention(inputs[0], inputs[1], inputs[2], random_edit(kind), torch.zeros(2, 4, 24), rate)
+    assert not found[0, 1, 2].any()
+    found.square().sum().backward()
+    assert all(each.grad is not None and each.grad.isfinite().all() for each in inputs)
+
+
+def test_attention_under_an_edit_equals_its_definition() -> None:
     torch.manual_seed(0)
     query, key, value = torch.randn(3, 2, 4, 5, 8).unbind(0)
-    shared, own, factors = torch.randn(2, 1, 5, 5), torch.randn(2, 1, 5, 5), torch.rand(2, 2, 5, 5)
-    replacement = torch.randn(2, 5, 5).softmax(dim=-1)
-    edits = HeadEdit((3, 0), scale=factors), HeadEdit((2,), bias=own), HeadEdit((1,), replace=lambda _: replacement)
-    found = edited_attention(query, key, value, AttentionEdit(shared, edits), torch.zeros(2, 5, 32), 0.0)
-    logits = query @ key.transpose(-1, -2) / 8**0.5
-    expected = [
-        (logits[:, 0] * factors[:, 1] + shared[:, 0]).softmax(dim=-1),
-        replacement,
-        (logits[:, 2] + own[:, 0] + shared[:, 0]).softmax(dim=-1),
-        (logits[:, 3] * factors[:, 0] + shared[:, 0]).softmax(dim=-1),
-    ]
-    torch.testing.assert_close(found, torch.stack(expected, dim=1) @ value)
-
-
-def test_a_head_has_one_owner() -> None:
-    first, second = HeadEdit((0, 1), scale=torch.ones(1, 1, 2, 2)), HeadEdit((1,), bias=torch.zeros(1, 1, 2, 2))
-    with pytest.raises(ValueError, match="two edits of one head"):
-        AttentionEdit(heads=(first,)) + AttentionEdit(heads=(second,))
-    query = torch.randn(1, 1, 2, 4)
-    with pytest.raises(ValueError, match="edits head 1, but there are only 1"):
-        edited_attention(query, query, query, AttentionEdit(heads=(second,)), None, 0.0)
+    bias, scale, weights = torch.randn(2, 1, 5, 5), torch.rand(2, 4, 5, 5), torch.randn(2, 1, 5, 5).softmax(dim=-1)
+    edit = Edit(bias, scale, (Replacement((1,), lambda _: weights),))
+    found = edited_attention(query, key, value, edit, torch.zeros(2, 5, 32), 0.0)
+    logits = query @ key.transpose(-1, -2) / 8**0.5 * scale + bias
+    expected = logits.softmax(dim=-1)
+    expected[:, 1] = weights[:, 0]
+    torch.testing.assert_close(found, expected @ value)
 
 
 def test_a_recorder_can_stop_after_the_last_weights() -> None:
@@ -158,7 +153,7 @@ def test_a_recorder_can_stop_after_the_last_weights() -> None:
             states = module(states)
             assert number < 1, "nothing is computed after the last weights"
     assert [weights.shape for weights in recorder.weights] == [(1, 2, 3, 3)] * 2
-    assert all(module.recorder is None for module in modules)
+    assert all(module.recorders == () for module in modules)
 
 
 def test_dropout_preserves_the_mean() -> None:

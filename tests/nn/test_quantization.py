@@ -112,13 +112,13 @@ def test_a_model_in_int8_gives_similar_results(target: str) -> None:
     batch = corpus.batch([0, 1, 3], CPU)
     with torch.inference_mode():
         source = model.encode(batch[0])
-        exact, _ = model.decoder(model.network, batch[1], source.states, source.bias)
+        exact, _ = model.decoder(model.network, batch[1], source)
         logits = model.network.logits(exact)
         quantize(model.network)
         assert not any(type(part) is torch.nn.Linear for part in model.network.modules())
         assert 0 < (model.network.logits(exact) - logits).norm() < 0.02 * logits.norm()
         source = model.encode(batch[0])
-        found, _ = model.decoder(model.network, batch[1], source.states, source.bias)
+        found, _ = model.decoder(model.network, batch[1], source)
     assert 0 < (found - exact).norm() < 0.05 * exact.norm()
 
 

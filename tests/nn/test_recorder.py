@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from synmt.nn.attention import CrossAttention, Recorder, SelfAttention
+from synmt.nn.attention import CrossAttention, Edit, Recorder, SelfAttention
 
 
 def test_recorded_cross_attention_is_the_one_used() -> None:
@@ -14,13 +14,13 @@ def test_recorded_cross_attention_is_the_one_used() -> None:
     bias[1, :, :, 2:] = float("-inf")
     memory = module.memory(encoded)
     with Recorder([module]) as recorder:
-        shown = module(states, memory, bias)
+        shown = module(states, memory, Edit(bias))
     (weights,) = recorder.weights
     assert torch.equal(recorder.inputs[0], states)
     assert weights[1, :, :, 2:].count_nonzero() == 0
     torch.testing.assert_close(weights.sum(dim=3), torch.ones(3, 2, 5))
     torch.testing.assert_close(module.out((weights @ memory[1]).transpose(1, 2).flatten(2)), shown)
-    torch.testing.assert_close(module(states, memory, bias), shown)
+    torch.testing.assert_close(module(states, memory, Edit(bias)), shown)
 
 
 def test_a_stopped_run_ends_after_the_last_weights() -> None:

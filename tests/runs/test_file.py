@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import synmt
-from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS
-from synmt.ideas.source import SOME_HEADS
+from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
+from synmt.components.contract import SOME_HEADS
 from synmt.options import PATHS, arguments
 from synmt.runs.aligners import Aligners, rows_of
 from synmt.runs.calls import known_of
@@ -145,8 +145,8 @@ def test_the_name_of_a_system_chooses_its_components_only_where_no_option_does(t
     options leave a name the side that they do not choose."""
     run, found = read(RUN, tmp_path), Counter[str]()
     chosen = {"source-syntax": ["sequence", "pascal"], "target-syntax": ["sequence", "tags"], "model": ["mask", "tags"]}
-    for name in {*SOURCE_IDEAS, *TARGET_IDEAS, "mask+pascal", "parent+gcn"}:
-        side = 0 if set(name.split("+")) <= SOURCE_IDEAS.keys() else 1
+    for name in {*ENCODER_COMPONENTS, *DECODER_COMPONENTS, "mask+pascal", "parent+gcn"}:
+        side = 0 if set(name.split("+")) <= ENCODER_COMPONENTS.keys() else 1
         plain = components(run, name, {}, "systems")
         assert plain is None or plain[side] == name, name
         for option, value in ((option, value) for option, values in chosen.items() for value in values):

@@ -7,20 +7,19 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from synmt.ideas.target import Hypothesis
-from synmt.ideas.target.arcs.graph import GraphReading
-from synmt.ideas.target.tags.strings import read_tag
+from synmt.components.decoder.tags import read_tag
+from synmt.components.output import Hypothesis
 from synmt.model.target import TargetSide
-from synmt.model.translation import EncodedSource, TranslationModel
+from synmt.model.translation import TranslationModel
 from synmt.nn.decoders import CausalDecoder
-from synmt.nn.encoding import SourceBatch
+from synmt.nn.encoding import Encoded, SourceBatch
 from synmt.search.config import SearchConfig
 from synmt.text.vocabulary import END, UNKNOWN, Vocabulary
-from synmt.trees.arc_tokens import Kind, Token
+from synmt.trees.arc_tokens import Kind, Token, arc_labels
 from synmt.trees.transitions import SUBWORDS, Constraints, State
-from tests.ideas.slow_compose import slow_states
-from tests.ideas.slow_tags import slow_log_probabilities
-from tests.ideas.test_tag_search import spells_a_tree
+from tests.components.slow_compose import slow_states
+from tests.components.slow_tags import slow_log_probabilities
+from tests.components.test_tag_search import spells_a_tree
 from tests.nn.slow_decoder import slow_state
 
 
@@ -36,7 +35,7 @@ class SlowArcs:
         self.tokens = [self.style.token(entry) for entry in self.vocabulary.target]
         self.tags = [read_tag(entry) for entry in self.vocabulary.target]
         self.known_tags = {number for number, tag in enumerate(self.tags) if tag}
-        self.graph = GraphReading(self.style, self.vocabulary)
+        self.labels = {label: number for number, label in enumerate(arc_labels(self.vocabulary.target), 1)}
 
 
 def slow_arcs(side: TargetSide, vocabulary: Vocabulary) -> SlowArcs | None:
@@ -104,11 +103,7 @@ def repeats(ids: Sequence[int], count: int) -> bool:
 
 
 def with_tags(
-    model: TranslationModel,
-    hypothesis: Hypothesis,
-    encoded: EncodedSource,
-    vocabulary: SlowArcs,
-    constraints: Constraints,
+    model: TranslationModel, hypothesis: Hypothesis, encoded: Encoded, vocabulary: SlowArcs, constraints: Constraints
 ) -> Hypothesis:
     """Return the hypothesis with the likeliest tags after its words, among all tags or only those that form a tree."""
     known = vocabulary.known_tags
@@ -129,24 +124,22 @@ def with_tags(
     return Hypothesis(written, hypothesis.log_probability + total, hypothesis.score)
 
 
-def next_logits(
-    model: TranslationModel, ids: Sequence[int], encoded: EncodedSource, transitions: SlowArcs | None
-) -> Tensor:
+def next_logits(model: TranslationModel, ids: Sequence[int], encoded: Encoded, transitions: SlowArcs | None) -> Tensor:
     prefix = [model.begin, *ids]
     if transitions is not None and transitions.side.spelling.trees == "apart":
         tags = transitions.known_tags
         writes_tag = bool(ids) and ids[-1] not in tags and transitions.tokens[ids[-1]].kind == Kind.WORD
         return slow_log_probabilities(model, prefix, tags, encoded, writes_tag)
-    if transitions is not None and "compose" in transitions.side.ideas:
+    if transitions is not None and "compose" in transitions.side.components:
         string = " ".join(spelled(transitions.tokens[index], transitions.style.split) for index in ids)
         state = slow_states(model, transitions.side, prefix, string, encoded)[-1]
     elif isinstance(model.decoder, CausalDecoder):
-        state = model.network.decode(model.network.embed(torch.tensor([prefix])), encoded.states, encoded.bias)[0, -1]
+        state = model.network.decode(model.network.embed(torch.tensor([prefix])), encoded.states, encoded.cross)[0, -1]
     else:
         edges = []
         for arc in arcs_of(ids, transitions) if transitions else []:
             assert transitions is not None
-            edges += transitions.graph.edges_of(arc)
+            edges += [(*edge, transitions.labels.get(arc.label, 0), arc.birth) for edge in arc.edges()]
         state = slow_state(model, prefix, edges, encoded)
     return state @ model.network.output_weight.t() + model.network.output_bias
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import torch
 
-from synmt.ideas.target import Hypothesis
-from synmt.model.translation import EncodedSource, TranslationModel
-from synmt.nn.encoding import SourceBatch
+from synmt.components.output import Hypothesis
+from synmt.model.translation import TranslationModel
+from synmt.nn.encoding import Encoded, SourceBatch
 from synmt.search.config import SearchConfig
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import Kind
@@ -29,7 +29,7 @@ class Blackboard:
 
     def __init__(self, model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: SlowArcs) -> None:
         self.model, self.config, self.arcs = model, config, arcs
-        self.encoded: EncodedSource = model.encode(source)
+        self.encoded: Encoded = model.encode(source)
         self.subwords = int(source.words[0]) + config.max_length_offset
         style = arcs.style
         self.limit = self.subwords + (self.subwords - 1 + style.root_arc) * (1 + style.split) + 1

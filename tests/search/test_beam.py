@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synmt.components.decoder.tags import read_tag
 from synmt.data.corpus import Corpus
-from synmt.ideas.target.tags.strings import read_tag
 from synmt.nn.config import Positions
 from synmt.nn.prefixes import PrefixPlan
 from synmt.search.beam import beam_search, largest
@@ -48,7 +48,7 @@ def test_every_target_side_matches_the_slow_search(target: str, constraints: Con
     model = tiny.model("sequence", vocabulary, target=target, seed=3)
     model.network.output_bias.data[END] = 1.0
     side = tiny.TARGET_SYSTEMS[target]
-    transitions = side.spelling.output(vocabulary)
+    transitions = side.output(vocabulary)
     config = SearchConfig(beam=2, max_length_offset=2, constraints=constraints)
     batch = sources.batch([0, 1, 2], vocabulary.padding, CPU)
     for index, found in enumerate(beam_search(model, batch, config, transitions)):
@@ -110,7 +110,7 @@ def test_strict_translations_are_trees(target: str, end_bias: float, max_length_
     """This holds for random models, whether they tend to end early or never."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     side = tiny.TARGET_SYSTEMS[target]
-    transitions = side.spelling.output(vocabulary)
+    transitions = side.output(vocabulary)
     config = SearchConfig(beam=3, max_length_offset=max_length_offset)
     batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
     for seed in range(5):
@@ -134,7 +134,7 @@ def test_without_constraints_a_string_may_not_be_a_tree() -> None:
     for seed in range(5):
         model = tiny.model("sequence", vocabulary, target="parent", seed=seed)
         batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
-        for hypotheses in beam_search(model, batch, config, side.spelling.output(vocabulary)):
+        for hypotheses in beam_search(model, batch, config, side.output(vocabulary)):
             for hypothesis in hypotheses:
                 try:
                     read_transitions(vocabulary.decode(hypothesis.ids), side.style)
@@ -179,7 +179,7 @@ def test_log_probabilities_equal_those_of_training(target: str, positions: Posit
     model = tiny.model("sequence", vocabulary, replace(tiny.CONFIG, positions=positions), target=target)
     model.network.output_bias.data[END] = 3.0 if side.spelling.trees == "apart" else 1.0
     model.network.output_bias.data[UNKNOWN] = 2.0
-    arcs = side.spelling.output(vocabulary)
+    arcs = side.output(vocabulary)
     ended = 0
     config = SearchConfig(max_length_offset=8)
     for hypothesis in beam_search(model, sources.batch([0], vocabulary.padding, CPU), config, arcs)[0]:

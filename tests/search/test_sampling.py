@@ -61,7 +61,7 @@ def test_samples_do_not_depend_on_other_sentences(target: str) -> None:
     model = tiny.model("sequence", vocabulary, target=target, seed=3)
     model.network.output_bias.data[END] = 1.0
     side = tiny.TARGET_SYSTEMS[target]
-    arcs = side.spelling.output(vocabulary)
+    arcs = side.output(vocabulary)
     seeds = [11, 12, 13, 14]
     batch = sources.batch([0, 1, 2, 0], vocabulary.padding, CPU)
     together = [each for (each,) in beam_search(model, batch, DRAW, arcs, seeds=seeds)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from synmt.ideas.target.arcs.search import ArcOutput
+from synmt.components.output import ArcOutput
 from synmt.nn.config import Positions
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.scores import ForcedPair, force, force_words
@@ -36,7 +36,8 @@ def test_cached_batches_find_the_results_of_the_slow_search(
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, replace(tiny.CONFIG, positions=positions), target=target, seed=3)
     model.network.output_bias.data[END] = end_bias
-    transitions = ArcOutput(tiny.TARGET_SYSTEMS[target].style, vocabulary)
+    transitions = tiny.TARGET_SYSTEMS[target].output(vocabulary)
+    assert isinstance(transitions, ArcOutput) and transitions.automaton
     config = SearchConfig(beam=2, max_length_offset=1, constraints=constraints, search="words")
     batch = sources.batch([0, 1, 2], vocabulary.padding, CPU)
     for index, found in enumerate(tree_search(model, batch, config, transitions)):
@@ -52,14 +53,16 @@ def test_a_wide_beam_sums_over_all_trees(target: str) -> None:
     """The translations have at most two subwords, whose arcs come last, so that merging loses nothing."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target)
-    transitions = ArcOutput(tiny.TARGET_SYSTEMS[target].style, vocabulary)
+    transitions = tiny.TARGET_SYSTEMS[target].output(vocabulary)
+    assert isinstance(transitions, ArcOutput) and transitions.automaton
     config = SearchConfig(beam=300, max_length_offset=0, search="words", alpha=0.0)
     batch = sources.batch([2], vocabulary.padding, CPU)
     assert int(batch.words[0]) == 2
     expected = all_translations(model, batch, config, SlowArcs(tiny.TARGET_SYSTEMS[target], vocabulary))
     (found,) = tree_search(model, batch, config, transitions)
     by_words = {
-        tuple(number for number in [*each.ids, END] if transitions.tokens[number].kind & 67): each for each in found
+        tuple(number for number in [*each.ids, END] if transitions.automaton.tokens[number].kind & 67): each
+        for each in found
     }
     assert len(found) == len(by_words) and by_words.keys() == expected.keys()
     for words, (total, best) in expected.items():
@@ -73,7 +76,8 @@ def test_the_trees_of_given_words_are_summed(target: str) -> None:
     """The sum is that of all strings with these words if the beam can hold them all, else less, in any batch."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target, seed=4)
-    transitions = ArcOutput(tiny.TARGET_SYSTEMS[target].style, vocabulary)
+    transitions = tiny.TARGET_SYSTEMS[target].output(vocabulary)
+    assert isinstance(transitions, ArcOutput) and transitions.automaton
     config = SearchConfig(max_length_offset=0)
     batch = sources.batch([2], vocabulary.padding, CPU)
     expected = all_translations(model, batch, config, SlowArcs(tiny.TARGET_SYSTEMS[target], vocabulary))
@@ -97,7 +101,7 @@ def test_the_sum_is_over_strings_not_trees(tmp_path: Path) -> None:
     strings."""
     folder = write_model(tmp_path / "model", "mask", "transitions")
     translator = Translator.open(folder, CPU, SearchConfig(), TranslateConfig(score=True, sum_trees=1000))
-    assert isinstance(translator.output, ArcOutput)
+    assert isinstance(translator.output, ArcOutput) and translator.output.automaton
     words, labels = ["er", "ist", "alt"], ["rel0", "rel1", "rel2"]
     strings, trees = [], set()
     for places in set(permutations(["WORD", "WORD", "WORD", "LEFT", "RIGHT", "LEFT", "RIGHT"], 5)):
@@ -105,7 +109,7 @@ def test_the_sum_is_over_strings_not_trees(tmp_path: Path) -> None:
             following, names = iter(words), iter((left, right))
             entries = [next(following, "") if each == "WORD" else f" {each}-ARC:{next(names, '')}" for each in places]
             try:
-                record = read_transitions(entries, translator.output.style)
+                record = read_transitions(entries, translator.output.automaton.style)
             except TransitionError:
                 continue
             if record.tokens == words:
@@ -124,16 +128,16 @@ def test_the_result_is_a_tree_with_the_score_of_its_string(target: str, tmp_path
     translator = Translator.open(
         folder, CPU, SearchConfig(beam=3, max_length_offset=3, search="words"), TranslateConfig()
     )
-    assert isinstance(translator.output, ArcOutput)
+    assert isinstance(translator.output, ArcOutput) and translator.output.automaton
     source = tiny.source_features("mask")[0]
     batch = tiny.sources_and_vocabulary("mask", target)[0].batch([0], folder.vocabulary.padding, CPU)
     (found,) = tree_search(translator.model, batch, translator.search, translator.output)
     for each in found:
         entries = folder.vocabulary.decode(each.ids)
-        check_heads(read_transitions(entries, translator.output.style).heads)
+        check_heads(read_transitions(entries, translator.output.automaton.style).heads)
         (forced,) = force(translator, [ForcedPair(source, entries)])
         assert each.log_probability == pytest.approx(forced.total(), abs=1e-4)
-        words = 1 + sum(transition.kind & 3 > 0 for transition in map(translator.output.style.token, entries))
+        words = 1 + sum(transition.kind & 3 > 0 for transition in map(translator.output.automaton.style.token, entries))
         assert each.score >= each.log_probability / translator.search.penalty(words) - 1e-6
     texts = [[each.text for each in best] for best in translator.translate([source])]
     assert len(texts[0]) == len(set(texts[0]))
@@ -143,7 +147,8 @@ def test_nan_gives_no_translation() -> None:
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", "compose")
     model = tiny.model("sequence", vocabulary, target="compose")
     model.network.output_bias.data[:] = math.nan
-    transitions = ArcOutput(tiny.TARGET_SYSTEMS["compose"].style, vocabulary)
+    transitions = tiny.TARGET_SYSTEMS["compose"].output(vocabulary)
+    assert isinstance(transitions, ArcOutput) and transitions.automaton
     batch = sources.batch([0, 1], vocabulary.padding, CPU)
     assert tree_search(model, batch, SearchConfig(search="words"), transitions) == [[], []]
     with pytest.raises(FloatingPointError, match="no string of these words has a probability"):

@@ -10,7 +10,7 @@ import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synmt.ideas.target import Spelling
+from synmt.components.spelling import Spelling
 from synmt.streams import BadInput
 from synmt.text.bpe import Bpe, join_subwords, learn_bpe
 from synmt.text.graphemes import clusters
@@ -231,7 +231,7 @@ def test_every_decoder_gives_the_text_back(system: str, text: str, language: str
     record.heads, record.deprels = tiny.chain(n)[:n] if n else [], ["dep"] * (n - 1) + ["root"] * bool(n)
     entries = side.entries(with_marks(record), BPE.segment) if n else []
     assert type(side.spelling) is not Spelling or all(not entry.startswith(" ") for entry in entries)
-    output = side.spelling.output(tiny.sources_and_vocabulary("sequence", system)[1])
+    output = side.output(tiny.sources_and_vocabulary("sequence", system)[1])
     found = detokenized(output.read(entries)[0], opened(language))
     assert (found.text, found.tokens) == (squeezed(text), record.tokens)
     if side.spelling.trees:

@@ -4,7 +4,7 @@ import pytest
 
 from synmt.api import training as api
 from synmt.cli.train import command
-from synmt.ideas.source.pascal import Pascal
+from synmt.components.encoder.pascal import Pascal
 from synmt.model.config import ModelConfig
 from synmt.training.config import TrainingConfig
 from synmt.training.presets import PRESETS, configs
@@ -29,7 +29,7 @@ def train(*options: str) -> None:
 def test_task_presets_have_the_settings_of_each_system(asked: list[Asked]) -> None:
     train("--model", "pascal", "--preset", "wmt17-en-de")
     ((model, config),) = asked
-    assert model.source.ideas["pascal"] == Pascal(heads=7, dropout=0.3)
+    assert model.source.components["pascal"] == Pascal(heads=7, dropout=0.3)
     assert (config.learning_rate, config.adam_beta2, config.updates, config.merges) == (7e-4, 0.997, 100_000, 32_000)
     assert (model.network.norm, model.network.dropout, config.accumulate * config.batch_tokens) == ("post", 0.1, 2**15)
 
@@ -50,14 +50,14 @@ def test_task_presets_have_the_settings_of_each_system(asked: list[Asked]) -> No
 def test_ideas_replace_the_plain_transformer(options: str, source: str, target: str, asked: list[Asked]) -> None:
     train(*options.split())
     ((model, _),) = asked
-    assert [list(side.ideas) for side in (model.source, model.target)] == [[source], [target]]
+    assert [list(side.components) for side in (model.source, model.target)] == [[source], [target]]
 
 
 def test_given_options_override_the_preset(asked: list[Asked]) -> None:
     train("--model", "pascal", "--preset", "nc11-en-de", "--pascal-heads", "4", "--adam-beta2", "0.9")
     train("--preset", "nc11-en-de")
     (pascal, config), (_, of_sequence) = asked
-    assert pascal.source.ideas["pascal"] == Pascal(heads=4, dropout=0.4)
+    assert pascal.source.components["pascal"] == Pascal(heads=4, dropout=0.4)
     assert (config.learning_rate, config.adam_beta2) == (7e-4, 0.9)
     assert (of_sequence.learning_rate, of_sequence.adam_beta2) == (1e-3, 0.997)
 

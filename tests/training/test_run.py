@@ -82,13 +82,6 @@ def test_training_memorizes_its_pairs(system: str, tmp_path: Path) -> None:
     assert [each.tokens for each in found] == tiny.TARGETS
 
 
-def test_a_mixed_encoder_learns_from_parsed_and_unparsed_sentences(tmp_path: Path) -> None:
-    parsed = tiny.records()
-    records = [*parsed, *(record.without_trees() for record in parsed)]
-    found = learnt(tmp_path / "model", write_corpus(tmp_path, 2), "mixed", records=records)
-    assert [each.tokens for each in found] == tiny.TARGETS * 2
-
-
 @pytest.mark.parametrize(
     ("system", "target", "prefixes"),
     [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.ideas.source import SOME_HEADS, check_needs
+from synmt.components.contract import SOME_HEADS, check_needs
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.dependency import depths, realigned
 from synmt.trees.formats import read_conllu, reader, write_conllu

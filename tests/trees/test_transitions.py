@@ -4,10 +4,12 @@ import random
 from collections.abc import Sequence
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.ideas.target.arcs.graph import COLUMNS, GraphReading
+from synmt.components.arcs import GRAPH, NEVER, graph, graph_numbers
+from synmt.components.contract import Automaton
 from synmt.text.bpe import JOINER
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary, structural
 from synmt.trees.arc_tokens import ArcStyle, Kind, Token, arc_labels, is_arc, read_entries, write_entries
@@ -36,9 +38,11 @@ def edge_set(entries: Sequence[str], style: ArcStyle) -> list[tuple[int, int, st
     """Return edges as (parent, child, label, birth), with tokens counted from 0."""
     labels = arc_labels(entries)
     vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *dict.fromkeys(entries)], [])
-    columns = GraphReading(style, vocabulary).columns(entries)
-    rows = zip(*(columns[name].tolist() for name in COLUMNS), strict=True)
-    return [(p - 1, c - 1, labels[number - 1], b - 1) for p, c, number, b in rows]
+    automaton = Automaton(State(style), [], style, [(tuple(GRAPH), graph_numbers(vocabulary))])
+    found = graph({name: torch.tensor([row]) for name, row in automaton.fields(entries).items()})
+    births, numbers = found["births"][0].tolist(), found["labels"][0].tolist()
+    edges = [(b, c, p) for c, row in enumerate(births) for p, b in enumerate(row) if b < NEVER]
+    return [(p - 1, c - 1, labels[numbers[c] - 1], b - 1) for b, c, p in sorted(edges)]
 
 
 def edges_of(line: str, style: ArcStyle = PLAIN) -> list[tuple[int, int, str, int]]:
@@ -47,22 +51,24 @@ def edges_of(line: str, style: ArcStyle = PLAIN) -> list[tuple[int, int, str, in
 
 def test_john_puts_the_coals_out() -> None:
     assert write_entries(transitions(SUBWORDS, HEADS, DEPRELS, PLAIN)) == COALS
-    assert edges_of(COALS) == [
-        (2, 0, "nsubj", 3),
-        (2, 1, "nsubj", 3),
-        (3, 0, "nsubj", 3),
-        (3, 1, "nsubj", 3),
-        (2, 3, "nsubj", 3),
-        (5, 4, "det", 6),
-        (6, 4, "det", 6),
-        (5, 6, "det", 6),
-        (2, 5, "obj", 7),
-        (7, 5, "obj", 7),
-        (2, 7, "obj", 7),
-        (2, 8, "compound:prt", 9),
-        (9, 8, "compound:prt", 9),
-        (2, 9, "compound:prt", 9),
-    ]
+    assert sorted(edges_of(COALS)) == sorted(
+        [
+            (2, 0, "nsubj", 3),
+            (2, 1, "nsubj", 3),
+            (3, 0, "nsubj", 3),
+            (3, 1, "nsubj", 3),
+            (2, 3, "nsubj", 3),
+            (5, 4, "det", 6),
+            (6, 4, "det", 6),
+            (5, 6, "det", 6),
+            (2, 5, "obj", 7),
+            (7, 5, "obj", 7),
+            (2, 7, "obj", 7),
+            (2, 8, "compound:prt", 9),
+            (9, 8, "compound:prt", 9),
+            (2, 9, "compound:prt", 9),
+        ]
+    )
 
 
 def test_what_may_come_next_in_the_example() -> None:
@@ -88,38 +94,26 @@ def test_what_may_come_next_in_the_example() -> None:
 
 
 def test_small_examples() -> None:
-    assert edges_of("the coals LEFT-ARC:det") == [(1, 0, "det", 2), (2, 0, "det", 2), (1, 2, "det", 2)]
-    assert edges_of("put co@@ als RIGHT-ARC:obj") == [
-        (0, 1, "obj", 3),
-        (0, 2, "obj", 3),
-        (3, 1, "obj", 3),
-        (3, 2, "obj", 3),
-        (0, 3, "obj", 3),
-    ]
-    assert edges_of("John") == []
+    assert sorted(edges_of("the coals LEFT-ARC:det")) == sorted([(1, 0, "det", 2), (2, 0, "det", 2), (1, 2, "det", 2)])
+    assert sorted(edges_of("put co@@ als RIGHT-ARC:obj")) == sorted(
+        [(0, 1, "obj", 3), (0, 2, "obj", 3), (3, 1, "obj", 3), (3, 2, "obj", 3), (0, 3, "obj", 3)]
+    )
+    assert sorted(edges_of("John")) == sorted([])
 
 
 def test_both_halves_of_a_split_arc_count_as_its_token() -> None:
-    assert edges_of("the coals LEFT-ARC ARC:det", ArcStyle(split=True)) == [
-        (1, 0, "det", 3),
-        (2, 0, "det", 3),
-        (3, 0, "det", 3),
-        (1, 2, "det", 3),
-        (1, 3, "det", 3),
-    ]
+    assert sorted(edges_of("the coals LEFT-ARC ARC:det", ArcStyle(split=True))) == sorted(
+        [(1, 0, "det", 3), (2, 0, "det", 3), (3, 0, "det", 3), (1, 2, "det", 3), (1, 3, "det", 3)]
+    )
 
 
 def test_the_root_arc_attaches_to_the_begin_of_sentence() -> None:
     style = ArcStyle(root_arc=True)
     line = write_entries(transitions([["Jo@@", "hn"]], [0], ["root"], style))
     assert line == "Jo@@ hn RIGHT-ARC:root"
-    assert edges_of(line, style) == [
-        (-1, 0, "root", 2),
-        (-1, 1, "root", 2),
-        (2, 0, "root", 2),
-        (2, 1, "root", 2),
-        (-1, 2, "root", 2),
-    ]
+    assert sorted(edges_of(line, style)) == sorted(
+        [(-1, 0, "root", 2), (-1, 1, "root", 2), (2, 0, "root", 2), (2, 1, "root", 2), (-1, 2, "root", 2)]
+    )
 
 
 LOOKALIKES = [

@@ -8,7 +8,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from synmt.nn.attention import CrossAttention, SelfAttention, attend, merge_heads, split_heads
+from synmt.nn.attention import CrossAttention, Edit, SelfAttention, attend, merge_heads, split_heads
 from synmt.nn.config import TransformerConfig
 from synmt.nn.transformer import FeedForward, Residual, final_norm
 
@@ -77,7 +77,7 @@ class StaticLayer(nn.Module):
         states = residual.after(states, own)
         if self.cross is not None and self.cross_residual is not None:
             residual = self.cross_residual
-            crossing = self.cross(residual.before(states), self.cross.memory(encoded), bias)
+            crossing = self.cross(residual.before(states), self.cross.memory(encoded), Edit(bias))
             states = residual.after(states, crossing)
         residual = self.feedforward_residual
         return residual.after(states, self.feedforward(residual.before(states)))

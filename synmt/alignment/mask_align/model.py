@@ -13,11 +13,11 @@ from synmt.alignment.attention import first_order_posteriors, guided_loss, weigh
 from synmt.alignment.corpus import SideBatch
 from synmt.alignment.mask_align.decoder import StaticDecoder
 from synmt.model.source import SourceSide
-from synmt.model.translation import drop_words, encoder_pass, source_parts
+from synmt.model.translation import drop_words, source_parts
 from synmt.nn.attention import CrossAttention, Recorder
 from synmt.nn.config import TransformerConfig
 from synmt.nn.dropout import dropout
-from synmt.nn.encoding import hiding_bias, with_hidden_keys
+from synmt.nn.encoding import encoder_hooks, hiding_bias
 from synmt.nn.losses import Loss, smoothed_cross_entropy
 from synmt.nn.positions import Sinusoids
 from synmt.nn.transformer import Encoder, final_norm
@@ -46,12 +46,9 @@ class DirectedModel(nn.Module):
 
     def encode(self, x: SideBatch, embeddings: Tensor, word_dropout: float) -> Tensor:
         """Return the states of the subwords [B,J,d]; embeddings [V,d] of x."""
-        encoding = encoder_pass(self.source_parts, x.read, self.config.encoder_layers)
-        vectors = self._embedded(drop_words(x.read.ids, word_dropout), embeddings)
-        if encoding.features is not None:
-            vectors = torch.cat([vectors[..., : -encoding.features.shape[-1]], encoding.features], dim=-1)
-        states = self._placed(vectors + self.source_bias)
-        states = self.encoder_norm(self.encoder(states, with_hidden_keys(encoding.edits, x.read.padding)))
+        hooks = encoder_hooks(self.source_parts.values(), x.read, self.config)
+        vectors = hooks.embed(self._embedded(drop_words(x.read.ids, word_dropout), embeddings))
+        states = self.encoder_norm(self.encoder(self._placed(vectors + self.source_bias), hooks))
         if x.places is None:
             return states
         return states.gather(1, x.places.unsqueeze(2).expand(-1, -1, self.config.width))

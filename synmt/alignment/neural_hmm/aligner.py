@@ -35,8 +35,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from synmt.alignment.aligner import NO_NEEDS, FitBitext, FittedText, Fitting, Needs, Settings, copy_saved, options_of
 from synmt.alignment.config import OF_WEIGHTS, Heuristic
+from synmt.components import PLAIN
 from synmt.data.records import SentencePair
-from synmt.ideas import PLAIN
 from synmt.model.files import check_new
 from synmt.model.source import SourceSide, source_side
 from synmt.nn.config import TransformerConfig

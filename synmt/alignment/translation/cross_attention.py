@@ -118,11 +118,11 @@ class MtlFullc(LinkIdea):
         return self.weight * super().loss(forced)
 
     def weights(self, forced: Forced) -> "Tensor":
-        from synmt.nn.attention import AttentionEdit
+        from synmt.nn.attention import Edit
         from synmt.nn.encoding import hiding_bias
 
         end = forced.target.real.logical_not()
         hidden = end.new_zeros(len(end), 1 + end.shape[1])  # the begin of sentence is always visible
         hidden[:, 1:] = end
-        everything = AttentionEdit(bias=hiding_bias(hidden))
+        everything = Edit(hiding_bias(hidden))
         return forced.weights(everything)[:, 0, :-1]

@@ -21,11 +21,11 @@ from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.translation import DIRECTIONS, GUIDE_FOLDER
 from synmt.alignment.translation.forced import Forced
 from synmt.alignment.translation.models import Models, agreeing_layers, part_folder
+from synmt.components.contract import Task
 from synmt.data.bitext import Bitext
 from synmt.data.corpus import Corpus
 from synmt.data.preparation import Example, build_vocabulary, encode_corpus, training_examples
 from synmt.device import local_device
-from synmt.ideas.source import Task
 from synmt.model.config import ModelConfig
 from synmt.model.files import read_config
 from synmt.model.folder import ModelFolder

@@ -12,10 +12,10 @@ from synmt.streams import BadInput, Message
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from synmt.model.translation import EncodedSource, TranslationModel
-    from synmt.nn.attention import AttentionEdit, Recorder
+    from synmt.model.translation import TranslationModel
+    from synmt.nn.attention import Edit, Recorder
     from synmt.nn.decoders import TargetBatch
-    from synmt.nn.encoding import SourceBatch
+    from synmt.nn.encoding import Encoded, SourceBatch
 
 
 @dataclass(slots=True)
@@ -28,9 +28,9 @@ class Forced:
     layer: int
     source: "SourceBatch"
     target: "TargetBatch"
-    encoded: "EncodedSource"
+    encoded: "Encoded"
 
-    def crossing(self, context: "AttentionEdit | None" = None) -> "Recorder":
+    def crossing(self, context: "Edit | None" = None) -> "Recorder":
         """Run the decoder up to the layer's attention to the source, and return the recorder of that attention.
 
         Inputs are [B,t,d], weights [B,H,t,J]; each position sees the previous ones, or what `context` shows.
@@ -41,11 +41,11 @@ class Forced:
         cross = network.decoder_layers[self.layer - 1].cross
         assert cross is not None
         with Recorder([cross], stop=True) as recorder:
-            contexts = [context] * len(network.decoder)
-            network.decode(network.embed(self.target.inputs), self.encoded.states, self.encoded.bias, contexts)
+            edits = None if context is None else [context] * len(network.decoder)
+            network.decode(network.embed(self.target.inputs), self.encoded.states, self.encoded.cross, edits)
         return recorder
 
-    def weights(self, context: "AttentionEdit | None" = None) -> "Tensor":
+    def weights(self, context: "Edit | None" = None) -> "Tensor":
         """Return the weights of the layer's heads, [B,H,t,J] in fp32."""
         return self.crossing(context).weights[0]
 
@@ -73,4 +73,4 @@ class Forced:
     def states(self) -> "Tensor":
         """Return the states from which the decoder predicts, [B,t,d]."""
         network = self.model.network
-        return network.decode(network.embed(self.target.inputs), self.encoded.states, self.encoded.bias)
+        return network.decode(network.embed(self.target.inputs), self.encoded.states, self.encoded.cross)

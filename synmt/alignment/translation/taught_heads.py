@@ -72,10 +72,10 @@ class BaoGuided(LinkIdea):
         return part
 
     def weights(self, forced: Forced) -> "Tensor":
-        from synmt.nn.attention import AttentionEdit
+        from synmt.nn.attention import Edit
         from synmt.nn.encoding import hiding_bias
 
-        states, others = forced.states()[:, 1:], AttentionEdit(hiding_bias(forced.target.real.logical_not()))
+        states, others = forced.states()[:, 1:], Edit(hiding_bias(forced.target.real.logical_not()))
         return mean_weights(forced, forced.part.norm(states + forced.part.context(states, others)))
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from synmt.alignment.mask_align.decoder import Sight, StaticDecoder
-from synmt.nn.attention import CrossAttention, Recorder
+from synmt.nn.attention import CrossAttention, Edit, Recorder
 from synmt.nn.config import TransformerConfig
 
 CONFIG = TransformerConfig(
@@ -64,7 +64,7 @@ def test_a_worked_leak() -> None:
     bias = torch.tensor([0.0, 0.0, 0.0, float("-inf")]).view(1, 1, 1, 4)
     expected = torch.tensor([[[0.515109, 0.103999, 0.171465, 0.0]]])
     with Recorder([attention]) as recorder:
-        attention(torch.zeros(1, 1, 2), attention.memory(encoded), bias)
+        attention(torch.zeros(1, 1, 2), attention.memory(encoded), Edit(bias))
     torch.testing.assert_close(recorder.weights[0][:, 0], expected, atol=1e-6, rtol=0)
 
 

@@ -1,0 +1,55 @@
+"""Components: the plug-ins of encoders and decoders, their contract, and the registry of their names.
+
+contract.py defines what a component can be and do. Each published component is one file in encoder/ or decoder/, named
+after it, with its citation, formula, options, tensors and presets. spelling.py, output.py and arcs.py are for decoders
+that write trees. A system is a named choice of components. Other packages add components under the entry point
+`synmt.components`.
+"""
+
+from typing import Any
+
+from synmt.registry import Registry
+
+GROUP = "synmt.components"
+PLAIN = "sequence"  # the plain Transformer on subwords, on either side
+ENCODER_COMPONENTS = Registry(
+    GROUP,
+    {
+        "sequence": "synmt.components.encoder.sequence:Sequence",
+        "linearized": "synmt.components.encoder.linearized:Linearized",
+        "mask": "synmt.components.encoder.mask:Mask",
+        "label-masks": "synmt.components.encoder.label_masks:LabelMasks",
+        "named-masks": "synmt.components.encoder.named_masks:NamedMasks",
+        "pascal": "synmt.components.encoder.pascal:Pascal",
+        "lisa": "synmt.components.encoder.lisa:Lisa",
+        "multitask": "synmt.components.encoder.multitask:Multitask",
+        "label-features": "synmt.components.encoder.label_features:LabelFeatures",
+        "supervised-heads": "synmt.components.encoder.supervised_heads:SupervisedHeads",
+        "distance": "synmt.components.encoder.distance:Distance",
+        "gcn-encoder": "synmt.components.encoder.gcn_encoder:GcnEncoder",
+        "tree-positions": "synmt.components.encoder.tree_positions:TreePositions",
+    },
+    "synmt.components.contract:EncoderComponent",
+)
+DECODER_COMPONENTS = Registry(
+    GROUP,
+    {
+        "sequence": "synmt.components.decoder.sequence:Sequence",
+        "transitions": "synmt.components.decoder.transitions:Transitions",
+        "tags": "synmt.components.decoder.tags:Tags",
+        "compose": "synmt.components.decoder.compose:Compose",
+        "bitran": "synmt.components.decoder.bitran:BiTran",
+        "parent": "synmt.components.decoder.parent:Parent",
+        "gcn": "synmt.components.decoder.gcn:Gcn",
+    },
+    "synmt.components.contract:DecoderComponent",
+)
+
+
+def systems() -> dict[str, tuple[str, str]]:
+    """Return the encoder component and the decoder component of each name that `--model` accepts.
+
+    A name that exists on both sides selects the component of the encoder.
+    """
+    of_target: dict[str, Any] = {name: (PLAIN, name) for name in DECODER_COMPONENTS}
+    return of_target | {name: (name, PLAIN) for name in ENCODER_COMPONENTS}

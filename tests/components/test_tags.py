@@ -1,0 +1,110 @@
+"""`tags`: words, and a tag for each that encodes the tree, compared with the definition."""
+
+import pytest
+import torch
+
+from synmt.components.decoder.tags import read_tag
+from synmt.components.output import Hypothesis
+from synmt.data.corpus import Corpus
+from synmt.model.source import source_side
+from synmt.model.target import WORDS, target_side
+from synmt.model.translation import TranslationModel
+from synmt.search.beam import beam_search
+from synmt.search.config import SearchConfig
+from synmt.text.vocabulary import Vocabulary
+from tests import tiny
+from tests.components.slow_tags import slow_log_probabilities
+
+CPU = torch.device("cpu")
+
+
+def test_losses_match_the_definition() -> None:
+    corpus, vocabulary = tiny.corpus("sequence", "tags")
+    model = tiny.model("sequence", vocabulary, target="tags")
+    tags = {number for number, entry in enumerate(vocabulary.target) if read_tag(entry)}
+    with torch.no_grad():
+        losses = model.loss(*corpus.batch([2, 0, 3, 1], CPU)).each
+    place = 0
+    for index in (2, 0, 3, 1):
+        gold = corpus.targets[index].tolist()
+        alone = model.encode(corpus.batch([index], CPU)[0])
+        for known, number in enumerate(gold):
+            ids = [vocabulary.begin, *gold[:known]]
+            found = slow_log_probabilities(model, ids, tags, alone, number in tags)[number]
+            assert float(losses[place]) == pytest.approx(-float(found), abs=1e-5)
+            place += 1
+    assert place == len(losses)
+
+
+def test_words_equal_those_of_sequence() -> None:
+    """With the same parameters, words have the same losses as in `sequence`, and beam search finds the same words."""
+    corpus, vocabulary = tiny.corpus("sequence", "tags")
+    model = tiny.model("sequence", vocabulary, target="tags")
+    first = len(vocabulary.target) - corpus.unread
+    words = Corpus(vocabulary, corpus.sources, [ids[ids < first] for ids in corpus.targets], WORDS)
+    plain = TranslationModel(tiny.CONFIG, source_side({"sequence": {}}), target_side({"sequence": {}}), vocabulary)
+    plain.load_state_dict(model.state_dict())
+    plain.network.output_bias.data[first:] = -1e9
+    with torch.no_grad():
+        source, batch = corpus.batch([0, 1, 2, 3], CPU)
+        of_words = model.eval().loss(source, batch).each[batch.gold < first]
+        torch.testing.assert_close(of_words, plain.eval().loss(*words.batch([0, 1, 2, 3], CPU)).each)
+    config = SearchConfig(beam=3, max_length_offset=2)
+    ours, theirs = (beam_search(each, source, config) for each in (model, plain))
+    assert [[each.ids for each in found] for found in ours] == [[each.ids for each in found] for found in theirs]
+
+
+def test_a_translation_without_words_has_no_tags() -> None:
+    """With `multitask`, a translation may consist of brackets."""
+    corpus, vocabulary = tiny.corpus("sequence", "tags")
+    model = tiny.model("sequence", vocabulary, target="tags")
+    output = target_side({"tags": {}}).output(vocabulary)
+    with torch.no_grad():
+        encoded = model.encode(corpus.batch([0, 1], CPU)[0])
+        for found in (
+            [[Hypothesis([], -1.0, -1.0)], []],
+            [[Hypothesis([], -1.0, -1.0)], [Hypothesis([2], -2.0, -2.0)]],
+        ):
+            (alone,), *_ = output.finished(model, encoded, "strict", found)
+            assert (alone.ids, alone.log_probability) == ([], -1.0)
+
+
+def test_the_share_applies_to_the_gradient() -> None:
+    corpus, vocabulary = tiny.corpus("sequence", "tags")
+    model = tiny.model("sequence", vocabulary, target="tags")
+    batch = corpus.batch([2, 0, 3, 1], CPU)
+    with torch.no_grad():
+        each, is_tag = model.loss(*batch).each, batch[1].gold >= len(vocabulary.target) - corpus.unread
+    learning = model.loss(*batch)
+    assert float(learning.translation.detach()) == pytest.approx(float(each.sum()), rel=1e-5)
+    minimized = each[~is_tag].sum() + 0.3 * each[is_tag].sum()
+    assert float(learning.total.detach()) == pytest.approx(float(minimized), rel=1e-5)
+
+
+def test_gradients_reach_every_parameter() -> None:
+    corpus, vocabulary = tiny.corpus("mask", "tags")
+    model = tiny.model("mask", vocabulary, target="tags").train()
+    model.loss(*corpus.batch([2, 0, 3, 1], CPU), smoothing=0.1).total.backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
+
+
+def test_tags_come_last_in_the_vocabulary() -> None:
+    _, vocabulary = tiny.corpus("sequence", "tags")
+    side, tags = target_side({"tags": {}}), list(filter(read_tag, vocabulary.target))
+    assert side.spelling.unread(vocabulary) == len(tags) and vocabulary.target[-len(tags) :] == tags
+    words = vocabulary.target[: -len(tags)]
+    with pytest.raises(ValueError, match="must end with its tags"):
+        side.decoder(tiny.CONFIG, Vocabulary([*words[:2], *tags, *words[2:]], vocabulary.source))
+    with pytest.raises(ValueError, match="lacks tokens of tags"):
+        side.decoder(tiny.CONFIG, Vocabulary(words, vocabulary.source))
+
+
+def test_invalid_options() -> None:
+    for ideas, arcs, cause in (
+        ({"tags": {}, "bitran": {}}, None, "tags.bitran cannot be combined, because one is causal"),
+        ({"tags": {}, "compose": {}}, None, "tags.compose cannot be combined, because they write targets differently"),
+        ({"tags": {}}, {"root_arc": True}, "tags writes no arcs, so --split-arcs"),
+    ):
+        with pytest.raises(ValueError, match=cause):
+            target_side(ideas, arcs)

@@ -1,0 +1,71 @@
+"""How many named functions and files of synmt a reader meets in one command. The counts may only fall."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# Runs a command, imports aside, and prints the number of functions and of files that ran.
+COUNT = """
+import importlib, os, pkgutil, sys, threading
+import synmt
+from synmt.cli.main import main
+root, seen = os.path.dirname(synmt.__file__), set()
+def watch(frame, event, _):
+    code = frame.f_code
+    if event == "call" and code.co_filename.startswith(root) and not code.co_name.startswith("<"):
+        seen.add((code.co_filename, code.co_qualname))
+for each in pkgutil.walk_packages(synmt.__path__, "synmt."):
+    if "__main__" not in each.name:
+        try:
+            importlib.import_module(each.name)
+        except ImportError:
+            pass
+out = os.dup(1)
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+threading.setprofile(watch), sys.setprofile(watch)
+try:
+    main()
+except SystemExit as error:
+    assert not error.code, error.code
+finally:
+    sys.setprofile(None)
+sys.stdout.flush()
+os.dup2(out, 1)
+print(len(seen), len({file for file, _ in seen}))
+"""
+SMALL = ["--preset", "small", "--epochs", "1", "--updates", "2", "--batch-tokens", "400", "--merges", "100"]
+PAIRS = ["--source", "train.en", "--target", "train.kel", "--dev-source", "dev.en", "--dev-target", "dev.kel"]
+MOST = {"train": (610, 82), "translate": (327, 48)}  # functions and files
+
+
+def counted(folder: Path, *command: str) -> tuple[int, int]:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT, *command], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    functions, files = map(int, done.stdout.split())
+    return functions, files
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("paths")
+    subprocess.run(
+        [sys.executable, "-m", "synmt.demo", "--sentences", "60", "--held-out", "6", "--out", "."],
+        cwd=folder,
+        check=True,
+    )
+    return folder
+
+
+def test_a_reader_meets_no_more_functions_and_files_than_before(corpus: Path) -> None:
+    found = {
+        "train": counted(corpus, "train", *PAIRS, *SMALL, "--out", "model"),
+        "translate": counted(corpus, "translate", "model", "test.en"),
+    }
+    more = {name: each for name, each in found.items() if each[0] > MOST[name][0] or each[1] > MOST[name][1]}
+    assert not more
