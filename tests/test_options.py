@@ -53,6 +53,7 @@ def test_no_number_is_out_of_bounds_nan_or_infinite(name: str) -> None:
 # Numbers of updates, pairs, words or lines may be arbitrarily large: the data, or whoever set the number, limits them.
 COUNTS = {
     "warmup", "epochs", "updates", "patience", "validate_every", "report_every", "pairs", "seed",
+    "encoded",
 }  # fmt: skip
 
 

@@ -173,7 +173,7 @@ def open_arrays(place: Path, checksums: Mapping[str, Any]) -> Arrays:
     found = {}
     for number, (name, (kind, *both)) in enumerate(checksums.items()):
         if kind not in get_args(Kind):
-            raise BadInput(f"{name} are of the type {kind!r:.40}", str(place))
+            raise BadInput(f"{name} have the type {kind!r:.40}", str(place))
         values, ends = map(open_array, _files(place, number), (kind, "int64"), both)
         found[name] = values, ends
     return found

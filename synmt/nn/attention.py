@@ -52,9 +52,14 @@ def safe(edit: Edit) -> Edit:
     if edit.bias is None:
         return edit
     blind = edit.bias.detach().isneginf().all(dim=-1, keepdim=True)
-    if blind.device.type == "cpu" and not blind.any():  # on a GPU, looking would wait for it
+    if sees_none(blind):
         return edit
     return Edit(edit.bias.masked_fill(blind, 0.0), edit.scale, edit.replaced, blind)
+
+
+def sees_none(blind: Tensor) -> bool:
+    """Return whether no query is blind; False on a GPU, for which looking would have to wait."""
+    return blind.device.type == "cpu" and not bool(blind.any())
 
 
 def attend(

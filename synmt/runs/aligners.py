@@ -18,7 +18,7 @@ from synmt.alignment.choice import scope_of, settings_of_fit, used_by
 from synmt.alignment.config import AlignConfig
 from synmt.data.records import sentences_in
 from synmt.model.files import read_config
-from synmt.options import Scope, config_of
+from synmt.options import Scope, config_of, settings_of
 from synmt.runs.calls import pairs_of_words
 from synmt.runs.file import LEARNED, OF_ALIGNERS, Options, Pair, RunFile, check_together, keywords, used_of
 from synmt.runs.table import Output
@@ -28,7 +28,6 @@ from synmt.streams import BadInput, Message, counted, read_lines, side_by_side
 from synmt.text.links import Links, open_links, read_links_between
 
 TREES = "trees.tsv"
-CASED = frozenset({"embeddings", "hmm", "hmms"})  # methods with encoders, which know words by their capitals
 
 
 @dataclass(frozen=True)
@@ -57,13 +56,19 @@ class Row:
         return (*self.links_from, *filter(None, (self.guide, self.models)))
 
     @property
+    def is_cased(self) -> bool:
+        """Return whether its method can have an encoder, which knows words by their capitals."""
+        names = (self.method, *getattr(ALIGNERS[self.method], "parts", ())) if self.method else ()
+        return any(each.name == "encoder" for name in names for each in settings_of(ALIGNERS[name]))
+
+    @property
     def pairs(self) -> str:
         """Return the name of the file of its pairs."""
         if self.reads_trees:
             return TREES
         if self.letters:
             return f"words-{self.letters}.tsv"
-        return "cased.tsv" if self.method in CASED else "words.tsv"
+        return "cased.tsv" if self.is_cased else "words.tsv"
 
 
 class Aligners(Work):
@@ -83,7 +88,7 @@ class Aligners(Work):
                 if row.reads_trees:
                     self._add_trees(size)
                 else:
-                    own = {"letters": row.letters} if row.letters else {"cased": True} if row.method in CASED else {}
+                    own = {"letters": row.letters} if row.letters else {"cased": True} if row.is_cased else {}
                     self._prepare(self._data(size, name), {**self._bitext(size), **own})
             for seed in self.run.seeds:
                 for name in _in_order(self.rows):

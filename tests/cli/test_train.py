@@ -113,7 +113,7 @@ def test_bad_input_gives_one_line_of_error(tmp_path: Path, options: str, cause: 
         ("--source train.jsonl --target train.jsonl --dev-source train.de", "a source and a target file"),
         ("--source train.de --target train.jsonl --width 15", "width 15 does not divide into 4 heads"),
         ("--source-syntax mask+linearized --source train.jsonl --target train.de", "mask and linearized cannot be"),
-        ("--source-syntax mask+tree --source train.jsonl --target train.de", "unknown idea 'tree'"),
+        ("--source-syntax mask+tree --source train.jsonl --target train.de", "unknown component 'tree'"),
         ("--pascal-heads 1 --source train.jsonl --target train.de", "it belongs to pascal: add --model pascal"),
         (
             "--model pascal --pascal-layer 9 --source train.jsonl --target train.de",

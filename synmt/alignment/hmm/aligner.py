@@ -94,7 +94,10 @@ class Hmm(Checked):
     pairs: int = setting(100_000, "maximum pairs to learn from, spread over the bitext; 0: all")
     rounds: int = setting(5, "rounds of learning, after three without jumps", most=1000)
     tuning: int = setting(
-        0, "pairs whose links the encoder learns first, some minutes per 1,000; 0: none", unless="encoder none"
+        0,
+        "pairs whose links the encoder learns first, some minutes per 1,000; 0: none",
+        unless="encoder none",
+        most=10**5,
     )
     seed: int = setting(1, "order of the pairs in tuning", needs="tuning")
     trees: bool = setting(False, "let words also depend on their heads; both sides need dependency trees")
