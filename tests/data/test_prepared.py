@@ -593,7 +593,7 @@ def elsewhere(path: Path) -> None:
         (lambda kept: edited(kept, format=99), f"{DESCRIPTION}: was prepared in format 99, but this synmt"),
         (lambda kept: edited(kept, pairs=-1), f"{DESCRIPTION}: the number of pairs is -1"),
         (lambda kept: edited(kept, arrays={"../x": ["int32", "a", "b"]}), "0.npy: damaged"),
-        (lambda kept: edited(kept, arrays={"../x": ["O", "a", "b"]}), "../x are of the type 'O'"),
+        (lambda kept: edited(kept, arrays={"../x": ["O", "a", "b"]}), "../x have the type 'O'"),
         (lambda kept: edited(kept, bad=[1]), f"{DESCRIPTION}: "),
         (lambda kept: edited(kept, arrays=["a"]), f"{DESCRIPTION}: "),
     ],
