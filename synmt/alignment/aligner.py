@@ -212,13 +212,13 @@ def write_saved(folder: Path, aligner: Aligner, **own: Any) -> None:
 
 
 def made_of(aligner: Aligner, bitext: FitBitext) -> dict[str, object]:
-    """Return what a fitted aligner depends on, for its folder: checksums of its inputs, and its options by name, with
-    the checksum of a file. Raises BadInput."""
-    options: dict[str, object] = {}
-    for each in settings_of(type(aligner)):
-        value = getattr(aligner, each.name)
-        is_file = each.metavar == "FILE" and value is not None
-        options[f"--{name_of(aligner)}-{each.name}".replace("_", "-")] = identity(Path(value)) if is_file else value
+    """Return the inputs and options of a fitted aligner, for its folder: a checksum of each input and of each file that
+    an option names, and all other options as they are. Raises BadInput."""
+    name, files = name_of(aligner), {each.name for each in settings_of(type(aligner)) if each.metavar == "FILE"}
+    options = {
+        f"--{name}-{each}".replace("_", "-"): identity(Path(value)) if each in files and value is not None else value
+        for each, value in options_of(aligner).items()
+    }
     return {**inputs_of(bitext.pairs, bitext.guide), **options}
 
 

@@ -94,9 +94,9 @@ FIELDS = {SOME_HEADS: "heads"}
 WHOLE = "whole dependency tree"
 STRENGTH_LIMIT = 10.0
 HOOKS = (
-    *("embed", "bias", "penalty", "scale", "weights", "after", "cross_bias", "cross_scale", "cross_weights"),
-    *("loss", "accuracies"),
-)
+    "embed", "bias", "penalty", "scale", "weights", "after", "cross_bias", "cross_scale", "cross_weights", "loss",
+    "accuracies",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

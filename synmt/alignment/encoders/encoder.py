@@ -53,8 +53,7 @@ class Encoder(Protocol):
 
     @property
     def weights(self) -> dict[str, Tensor]:
-        """Return the weights that can be tuned, by name, in fp32. Those of layers above the chosen one may be among
-        them."""
+        """Return the weights that can be tuned, by name, possibly with those of layers above the chosen one."""
 
     def subwords(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
         """Return the ids of the subwords of a sentence, and the index of each subword's word."""

