@@ -114,7 +114,7 @@ class Hmms:
         return replace(made, fitted=(hmm, NeuralHmm.open(folder / NEURAL, device)) if NEURAL in names else (hmm,))
 
     def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":
-        """Return the mean of both γ, for each direction, between words; or those of `hmm`."""
+        """Return γ of each direction: between words, averaged over both models; or between parts of words, by `hmm`."""
         from synmt.alignment.extraction import mean_of_words
 
         assert self.fitted

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 NEVER = 2**15 - 1  # the birth of an edge that does not exist
-# Words are named by the positions of their first subwords; −1 stands for none.
+# A word is identified by the position of its first subword; −1 means no word.
 ROLE = {
     "role word": Field(pad=-1),  # the word that the token is a subword of
     "role head": Field(pad=-1),  # the words of an arc

@@ -69,7 +69,7 @@ class Output:
         return ParseRecord(tokens=join_subwords([entry for entry in entries if not is_structural(entry)])), None
 
     def after(self, token: int, state: Any, left: Left) -> tuple[Any, Left]:
-        """Return state and what is left of a hypothesis with one more token."""
+        """Return the state of a hypothesis after one more token, and how much it may still write."""
         assert self.automaton
         kind = self.automaton.tokens[token].kind
         return state.after(self.automaton.tokens[token]), (left[0] - bool(kind & SUBWORDS), left[1] - 1)

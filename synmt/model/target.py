@@ -1,4 +1,4 @@
-"""The target side of a model: the components of its decoder, what it writes, and the fields that it reads."""
+"""The target side of a model: the components, the output format and the fields of its decoder."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field

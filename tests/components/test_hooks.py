@@ -142,7 +142,7 @@ def sides(side: str, hook: str, decoder: str) -> tuple[SourceSide, TargetSide]:
 
 
 def result(side: str, hook: str, decoder: str, precision: str) -> tuple[float, float, list[list[int]]]:
-    """Return the loss of given targets, their forced log-probability, and what a search finds of its own."""
+    """Return the loss of given targets, their forced log-probability, and the output of a search."""
     model, corpus = made(*sides(side, hook, decoder))
     if precision == "int8":
         quantize(model.network)
@@ -258,7 +258,7 @@ def test_an_export_refuses_hooks_of_either_side() -> None:
             assert bool(why) == bool(hook or side == "decoder"), (side, hook)  # the decoder's state limits its output
 
 
-# What was wrong, one test each.
+# Earlier faults, one test each.
 
 
 def test_a_bias_for_all_heads_of_a_causal_decoder_counts() -> None:

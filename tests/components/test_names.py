@@ -16,7 +16,7 @@ NAMES = sorted({*ENCODER_COMPONENTS, *DECODER_COMPONENTS})
 COMPONENTS = PACKAGE / "components"
 REGISTRY = COMPONENTS / "__init__.py"
 SIDES = COMPONENTS / "encoder", COMPONENTS / "decoder"
-# What the files of components may import of synmt: the contract, and rooms that know trees and text but no torch.
+# A component may import only the contract, and the rooms for trees and text, which do not import torch.
 ALLOWED = {"components.contract", "components.spelling", "components.output", "components.arcs", "trees", "text"}
 # Other places that use a name, or where the word means something else.
 EXCEPTIONS = {

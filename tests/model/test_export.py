@@ -101,7 +101,7 @@ CODE = re.search(
 def test_the_documented_code_translates_as_synmt_translate_does(
     norm: Any, positions: Any, marks: bool, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Random models write translations of all lengths, up to the limit, and often want to end at once."""
+    """Random models write translations of all lengths up to the limit, and often prefer to end at once."""
     pytest.importorskip("ctranslate2")
     ours = saved(
         tmp_path / "MODEL", "sequence", replace(tiny.CONFIG, norm=norm, positions=positions), "sequence", seed, marks

@@ -9,7 +9,7 @@ through these layers before the first decoder layer:
 over v itself, its parents (dir: right) and its children (left) by the arcs written so far. Without `labels`, b and b̂
 are absent; without `gates`, g = 1. The paper's "− Gates" has neither.
 
-Variant `reference` computes what the paper's code computes, so it is the published system: u is replaced by v in all
+Variant `reference` follows the paper's code, which produced the published scores. There, u is replaced by v in all
 products, so a neighbour counts but passes nothing on; only the head's row has the label, for the dependent; and the
 token of an arc has edges only in its own row, left with the head and right with the dependent.
 """

@@ -26,7 +26,7 @@ def encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Encoder:
 
 
 def slow(similarity: Similarity, source: list[str], target: list[str], links: np.ndarray) -> tuple[float, float]:
-    """Return the sum of the loss of a pair, and the sum of what is taught."""
+    """Return the loss of a pair, summed over its subwords, and the sum of the probabilities that it teaches."""
     sides = states_of(similarity.encoder, [source, target])
     x, y = ((each.values - mean).astype(float) for each, mean in zip(sides, similarity.means, strict=True))
     x, y = (each / np.linalg.norm(each, axis=-1, keepdims=True) for each in (x, y))
