@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
+    from synmt.components.spelling import Spelling
     from synmt.nn.hooks import Run, Value
 
 __all__ = [
@@ -173,8 +174,9 @@ class Component:
         if self.hooks & {"weights", "cross_weights"} and not self._defines("owned_heads"):
             raise TypeError(f"{type(self).__name__} replaces weights, so it must define owned_heads, whose weights")
 
-    def _defines(self, name: str) -> bool:
-        return getattr(type(self), name) is not getattr(Component, name)
+    @classmethod
+    def _defines(cls, name: str) -> bool:
+        return getattr(cls, name) is not getattr(Component, name)
 
     @cached_property
     def hooks(self) -> frozenset[str]:
@@ -253,6 +255,12 @@ class EncoderComponent(Component):
 
     tasks: ClassVar[tuple[Task, ...]] = ("translate",)
 
+    @classmethod
+    def reads_trees(cls) -> bool:
+        """Return whether some of its options make the encoder's input depend on trees. Trees that are only targets do
+        not count."""
+        return cls._defines("needs") and cls.tasks == EncoderComponent.tasks
+
     def lays_out(self) -> bool:
         """Return whether this component chooses the tokens."""
         return type(self).layout is not EncoderComponent.layout
@@ -305,13 +313,15 @@ class DecoderComponent(Component):
     the whole target, for fields that are for training alone.
 
     prefixes: whether each position must see its whole prefix (True) or no later position (False); None: either.
+    writes: how targets are written, if this component decides it: a class such as ArcSpelling.
     """
 
     prefixes: ClassVar[bool | None] = None
+    writes: "ClassVar[type[Spelling] | None]" = None
 
-    def spelling(self, style: ArcStyle) -> Any:
-        """Return how targets are written (a synmt.components.spelling.Spelling), if this component decides it."""
-        return None
+    def spelling(self, style: ArcStyle) -> "Spelling | None":
+        """Return how targets are written, if this component decides it."""
+        return self.writes(style) if self.writes else None
 
     def state(self, style: ArcStyle) -> Any:
         """Return the state at the begin of sentence, such as WordState, if this component reads one."""

@@ -24,16 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from synmt.components.arcs import ROLE, role
-from synmt.components.contract import (
-    ArcStyle,
-    DecoderComponent,
-    Field,
-    Heads,
-    TransformerConfig,
-    Vocabulary,
-    in_heads,
-    setting,
-)
+from synmt.components.contract import DecoderComponent, Field, Heads, TransformerConfig, Vocabulary, in_heads, setting
 from synmt.components.spelling import ArcSpelling
 
 if TYPE_CHECKING:
@@ -57,14 +48,12 @@ class Compose(DecoderComponent):
 
     derived = ("replaced",)
     prefixes = False
+    writes = ArcSpelling
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.heads + self.stack_heads:
             raise ValueError("compose needs at least one head; without any, use transitions")
-
-    def spelling(self, style: ArcStyle) -> ArcSpelling:
-        return ArcSpelling(style)
 
     def owned_heads(self, config: TransformerConfig) -> Heads:
         return dict.fromkeys(self._layers(config), tuple(range(self.heads + self.stack_heads)))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from synmt.components.arcs import GRAPH, NEVER, graph, graph_numbers
-from synmt.components.contract import ArcStyle, DecoderComponent, Field, TransformerConfig, Vocabulary, setting
+from synmt.components.contract import DecoderComponent, Field, TransformerConfig, Vocabulary, setting
 from synmt.components.spelling import ArcSpelling
 from synmt.trees.arc_tokens import arc_labels
 
@@ -42,9 +42,7 @@ class Gcn(DecoderComponent):
 
     derived = ("births", "labels")
     prefixes = True
-
-    def spelling(self, style: ArcStyle) -> ArcSpelling:
-        return ArcSpelling(style)
+    writes = ArcSpelling
 
     def reads(self) -> Mapping[str, Field]:
         return GRAPH

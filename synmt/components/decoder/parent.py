@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from synmt.components.arcs import GRAPH, graph, graph_numbers
-from synmt.components.contract import ArcStyle, DecoderComponent, Field, Heads, TransformerConfig, Vocabulary, in_heads
+from synmt.components.contract import DecoderComponent, Field, Heads, TransformerConfig, Vocabulary, in_heads
 from synmt.components.spelling import ArcSpelling
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ class Parent(DecoderComponent):
 
     derived = ("births", "labels")
     prefixes = True
-
-    def spelling(self, style: ArcStyle) -> ArcSpelling:
-        return ArcSpelling(style)
+    writes = ArcSpelling
 
     def owned_heads(self, config: TransformerConfig) -> Heads:
         return dict.fromkeys(range(1, config.decoder_layers + 1), HEADS)
