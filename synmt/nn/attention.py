@@ -264,9 +264,12 @@ class SelfAttention(Attention):
 
     def forward(self, states: Tensor, edit: Edit = PLAIN, causal: bool = False) -> Tensor:
         """states [B,n,d] → [B,n,d]. With causal, there is no edit."""
-        query, key, value = (split_heads(part, self.heads) for part in self.qkv(states).chunk(3, dim=-1))
-        if self.rotation is not None:
-            query, key = self.rotation(query), self.rotation(key)
+        if self.rotation is None:
+            query, key, value = (split_heads(part, self.heads) for part in self.qkv(states).chunk(3, dim=-1))
+        else:
+            both, own = self.qkv(states).split([2 * states.shape[-1], states.shape[-1]], dim=-1)
+            query, key = self.rotation(split_heads(both, 2 * self.heads)).chunk(2, dim=1)
+            value = split_heads(own, self.heads)
         return self.out(merge_heads(self.mix(states, query, key, value, edit, causal)))
 
     def project(self, states: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
@@ -283,16 +286,15 @@ class SelfAttention(Attention):
         position: its index, or [B,K] if the hypotheses differ in length.
         edit: for the m cached and the K new keys, [B,H or 1,K,m+K]. Plain, every query sees every key.
         """
-        width = self.out.in_features
-        query, memory = self.qkv(states).split([width, 2 * width], dim=-1)
-        query = split_heads(query, self.heads)
+        width, projected = self.out.in_features, self.qkv(states)
         if self.rotation is not None:
             if not isinstance(position, Tensor):  # all hypotheses have the same length
-                position = torch.full(states.shape[:2], position, device=states.device)
-            query = self.rotation(query, position)
-            key = merge_heads(self.rotation(split_heads(memory[..., :width], self.heads), position))
-            memory = torch.cat([key, memory[..., width:]], dim=-1)
+                position = torch.full((1, 1), position, device=states.device)
+            turned = self.rotation(split_heads(projected[..., : 2 * width], 2 * self.heads), position)
+            projected = torch.cat([merge_heads(turned), projected[..., 2 * width :]], dim=-1)
+        query, memory = projected.split([width, 2 * width], dim=-1)
         key, value = cache.grown(memory, self.heads)
+        query = split_heads(query, self.heads)
         return self.out(merge_heads(edited_attention(query, key, value, edit, states, 0.0)))
 
 
