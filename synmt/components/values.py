@@ -14,8 +14,9 @@ def in_heads(tensor: "Tensor", heads: tuple[int, ...], count: int, otherwise: fl
     """Return a bias or scale for all heads, given one for some: [B, k or 1, …] → [B, count, …]"""
     import torch
 
-    whole = tensor.new_full((len(tensor), count, *tensor.shape[2:]), otherwise)
-    return whole.index_copy(1, torch.tensor(heads, device=tensor.device), tensor.expand(-1, len(heads), -1, -1))
+    own = dict(zip(heads, tensor.expand(-1, len(heads), -1, -1).split(1, dim=1), strict=True))
+    plain = tensor.new_full((), otherwise).expand(len(tensor), 1, *tensor.shape[2:])
+    return torch.cat([own.get(head, plain) for head in range(count)], dim=1)
 
 
 def penalties_of(strengths: "Tensor") -> "Tensor":

@@ -121,9 +121,11 @@ def edited_weights(query: Tensor, key: Tensor, edit: Edit, inputs: Tensor) -> Te
     """Return the weights of `edited_attention` before dropout, in fp32, [B,H,Q,K]."""
     weights = attention_weights(query, key, edit.bias, edit.scale)
     for each in edit.replaced:
-        own = each.weights(inputs).to(weights.dtype)
-        heads = torch.tensor(each.heads, device=weights.device)
-        weights = weights.index_copy(1, heads, own.expand(len(weights), len(each.heads), -1, -1))
+        own = each.weights(inputs).to(weights.dtype).expand(len(weights), len(each.heads), -1, -1)
+        every = list(weights.split(1, dim=1))
+        for head, replaced in zip(each.heads, own.split(1, dim=1), strict=True):
+            every[head] = replaced
+        weights = torch.cat(every, dim=1)
     return weights if edit.blind is None else weights.masked_fill(edit.blind, 0.0)
 
 
@@ -264,12 +266,13 @@ class SelfAttention(Attention):
 
     def forward(self, states: Tensor, edit: Edit = PLAIN, causal: bool = False) -> Tensor:
         """states [B,n,d] → [B,n,d]. With causal, there is no edit."""
+        parts: Tensor = self.qkv(states).unflatten(-1, (3, self.heads, -1))  # [B,n,3,H,c]
         if self.rotation is None:
-            query, key, value = (split_heads(part, self.heads) for part in self.qkv(states).chunk(3, dim=-1))
+            query, key, value = parts.unbind(2)
         else:
-            both, own = self.qkv(states).split([2 * states.shape[-1], states.shape[-1]], dim=-1)
-            query, key = self.rotation(split_heads(both, 2 * self.heads)).chunk(2, dim=1)
-            value = split_heads(own, self.heads)
+            both, own = parts.split([2, 1], dim=2)
+            (query, key), value = self.rotation(both).unbind(2), own.squeeze(2)
+        query, key, value = (part.transpose(1, 2) for part in (query, key, value))
         return self.out(merge_heads(self.mix(states, query, key, value, edit, causal)))
 
     def project(self, states: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
@@ -290,8 +293,9 @@ class SelfAttention(Attention):
         if self.rotation is not None:
             if not isinstance(position, Tensor):  # all hypotheses have the same length
                 position = torch.full((1, 1), position, device=states.device)
-            turned = self.rotation(split_heads(projected[..., : 2 * width], 2 * self.heads), position)
-            projected = torch.cat([merge_heads(turned), projected[..., 2 * width :]], dim=-1)
+            both, own = projected.split([2 * width, width], dim=-1)
+            turned = self.rotation(both.unflatten(-1, (2 * self.heads, -1)), position)
+            projected = torch.cat([turned.flatten(-2), own], dim=-1)
         query, memory = projected.split([width, 2 * width], dim=-1)
         key, value = cache.grown(memory, self.heads)
         query = split_heads(query, self.heads)

@@ -62,13 +62,11 @@ class Rotation(nn.Module):
         self.turns = Sinusoids(channels, turns)
 
     def forward(self, vectors: Tensor, start: int | Tensor = 0) -> Tensor:
-        """vectors [B,H,n,c] at positions start…, or at the positions [B or 1,n or 1] if start is a tensor → the same
+        """vectors [B,n,…,c] at positions start…, or at the positions [B or 1,n or 1] if start is a tensor → the same
         shape. Channels must be adjacent in memory.
         """
-        if isinstance(start, Tensor):
-            own = self.turns.at(start).unsqueeze(1)
-        else:
-            own = self.turns(start + vectors.shape[2], start)
+        own = self.turns.at(start) if isinstance(start, Tensor) else self.turns(start + vectors.shape[1], start)
+        own = own.view(*own.shape[:-1], *[1] * (vectors.ndim - 3), own.shape[-1])
         # One complex product reads and writes each vector once, which takes a fifth of the time of real products.
         pairs = torch.view_as_complex(vectors.float().unflatten(-1, (-1, 2)))
         return torch.view_as_real(pairs * own).flatten(-2).to(vectors.dtype)

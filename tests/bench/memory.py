@@ -46,6 +46,7 @@ SENTENCES = 8  # different ones; a batch repeats them
 LARGE = 50_000, 100_000  # tokens
 aten = torch.ops.aten
 WITHOUT_KERNEL = {aten.empty, aten.empty_like, aten.empty_strided, aten.new_empty, aten._unsafe_view}
+WITHOUT_RESULT = {aten._fused_adam_, aten._foreach_copy_}
 AT_ONCE = {aten.linalg_vector_norm}  # on a GPU, one call takes the norms of all gradients
 # A preset for each size of network and vocabulary, and the systems that it is for.
 ROWS = {
@@ -73,7 +74,7 @@ class Watch(TorchDispatchMode):
         for each in made:
             self._see(each.untyped_storage())
         packet = function.overloadpacket
-        if (made or packet is aten._fused_adam_) and not function.is_view and packet not in WITHOUT_KERNEL:
+        if (made or packet in WITHOUT_RESULT) and not function.is_view and packet not in WITHOUT_KERNEL:
             self.operations[str(packet)] += packet not in AT_ONCE or not self.operations[str(packet)]
         return result
 

@@ -1,8 +1,11 @@
 """Tests of the code that the benchmarks rely on; `bin/bench` itself measures the speeds."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import accumulate
+from operator import le
 from pathlib import Path
 
 import pytest
@@ -188,3 +191,25 @@ def test_ratios_are_between_paired_rates() -> None:
     found = compare("a / b", "things", lambda: 6, lambda: 2, 3, clock=lambda: float(next(now)))
     assert (found.rate, found.other_rate, found.ratio, found.lowest, found.highest) == (6, 2, 3, 3, 3)
     assert clock_of(CPU)() > 0
+
+
+MOST = {("small", "sequence"): 593, ("small", "pascal+label-features"): 635, ("paper", "mask"): 889}
+OPERATIONS = """
+import sys
+import torch
+from tests import pretended_gpu
+from tests.bench.memory import Trained
+libraries = pretended_gpu.set_up()
+sys.setrecursionlimit(10_000)
+for preset, system in {cases}:
+    trained = Trained.of(preset, system, 30)
+    sentences = max(1, trained.training.batch_tokens // trained.tokens(1))
+    print(trained.update(sentences, torch.device(pretended_gpu.NAME, 0)).operations.total())
+"""
+
+
+def test_an_update_needs_no_more_operations_than_before() -> None:
+    """The numbers may only fall: a GPU waits for each operation that it starts (docs/scaling.md)."""
+    code = OPERATIONS.format(cases=list(MOST))
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    assert all(map(le, map(int, done.stdout.split()), MOST.values())), done.stdout
