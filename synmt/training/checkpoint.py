@@ -145,7 +145,7 @@ class TrainingState:
                 depth = 1 if key.startswith("model.") else 2
                 *group, name = key.split(".", depth)
                 groups.setdefault(".".join(group), {})[name] = tensor
-            parameters = dict(self.model.named_parameters())
+            parameters: dict[str, Tensor] = dict(self.model.named_parameters())
             counts = {name: torch.zeros(()) for name in parameters}
             of_adam = {"adam.step": counts, "adam.exp_avg": parameters, "adam.exp_avg_sq": parameters}
             for kind in {"model", *of_adam, *groups}:

@@ -150,8 +150,7 @@ class Trained:
                     setattr(module, name, torch.nn.Parameter(moved(each, device)))
                 for name, buffer in module.named_buffers(recurse=False):
                     setattr(module, name, moved(buffer, device))
-            examples = OnTheDevice(moved(batch, device))
-            updater = Updater(model, examples, self.training, Processes(0, 1, device))
+            updater = Updater(model, OnTheDevice(moved(batch, device)), self.training, Processes(0, 1, device))
             updater(updater.step([[0]], 1), 1e-3)
             watch.operations.clear()
             watch.peak = watch.bytes
@@ -161,14 +160,18 @@ class Trained:
     def allocated(self, sentences: int) -> int:
         """Return the most bytes that PyTorch allocates on a GPU for the same update."""
         device = local_device("cuda")
-        batch = self.corpus.batch([number % SENTENCES for number in range(sentences)], device)
-        model = TranslationModel(self.model.network, self.model.source, self.model.target, self.vocabulary).to(device)
-        updater = Updater(model, OnTheDevice(batch), self.training, Processes(0, 1, device))
+        updater = self.updater(sentences, device)
         updater(updater.step([[0]], 1), 1e-3)
         torch.cuda.reset_peak_memory_stats()
         updater(updater.step([[0]], 2), 1e-3)
         torch.cuda.synchronize()
         return torch.cuda.max_memory_allocated()
+
+    def updater(self, sentences: int, device: torch.device) -> Updater:
+        """Return an updater of a new model, whose only batch has so many sentences."""
+        batch = self.corpus.batch([number % SENTENCES for number in range(sentences)], device)
+        model = TranslationModel(self.model.network, self.model.source, self.model.target, self.vocabulary).to(device)
+        return Updater(model, OnTheDevice(batch), self.training, Processes(0, 1, device))
 
     @property
     def vocabulary(self) -> Any:
