@@ -80,14 +80,15 @@ class EncodedSide:
         read = Sources.encode(sentences, vocabulary)
         kept = [[place for place, word in enumerate(each.word_of) if word >= 0] for each in sentences]
         words = [[each.word_of[place] for place in places] for each, places in zip(sentences, kept, strict=True)]
-        if all(len(places) == len(ids) for places, ids in zip(kept, read.ids, strict=True)):
-            return cls(read, read.ids, words, None)
+        every = [row["ids"] for row in read.rows]
+        if all(len(places) == len(ids) for places, ids in zip(kept, every, strict=True)):
+            return cls(read, every, words, None)
         places = [np.array(each, np.int32) for each in kept]
-        return cls(read, [ids[each] for ids, each in zip(read.ids, places, strict=True)], words, places)
+        return cls(read, [ids[each] for ids, each in zip(every, places, strict=True)], words, places)
 
     def lengths(self) -> NDArray[np.int64]:
         """Return the length of each input of the encoder."""
-        return np.array([len(ids) for ids in self.read.ids])
+        return lengths_of(self.read.rows)
 
     def batch(self, indices: Sequence[int], padding: int, device: torch.device) -> SideBatch:
         read = self.read.batch(indices, padding, device)
@@ -130,7 +131,9 @@ class AlignerCorpus:
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> Batches:
         """Return each pair once, in batches of similar lengths, in an order that depends only on seed and epoch."""
         sides = self.source, self.target
-        source, target = (lengths_of(each.subwords) if by == "subwords" else each.lengths() for each in sides)
+        source, target = (
+            np.array(list(map(len, each.subwords))) if by == "subwords" else each.lengths() for each in sides
+        )
         return shuffled_batches(source, target, by, batch_tokens, seed, epoch)
 
     def lengths(self) -> NDArray[np.int64]:

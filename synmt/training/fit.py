@@ -72,11 +72,11 @@ class Recipe(Generic[Config]):
     codes: str | None = None
     start: ModelFolder[Config] | None = None
 
-    def merges(self, pairs: Pairs) -> Bpe:
-        """Return the merges of a new model: from `start`, from `codes`, or learned from the pairs."""
+    def merges(self, learn: Callable[[int], Bpe]) -> Bpe:
+        """Return the merges of a new model: from `start`, from `codes`, or as many as asked for, learned."""
         if self.start:
             return self.start.bpe
-        return Bpe.load(self.codes) if self.codes else pairs.joint_bpe(self.training.merges)
+        return Bpe.load(self.codes) if self.codes else learn(self.training.merges)
 
 
 def fit(
@@ -128,7 +128,7 @@ def _new(
 ) -> ModelFolder[Config]:
     """Return a new folder, still without parameters."""
     bitext, start = data.bitext, recipe.start
-    bpe = recipe.merges(bitext)
+    bpe = recipe.merges(bitext.joint_bpe)
     vocabularies = start.vocabularies if start else data.vocabularies(config, bpe)
     made_by = {
         "synmt": __version__,
