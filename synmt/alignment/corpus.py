@@ -28,6 +28,7 @@ from synmt.text.bpe import Bpe
 from synmt.text.links import Link
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.config import TrainingConfig
+from synmt.training.fit import Recipe
 from synmt.training.validation import Validate
 
 BATCH_TOKENS = 4096  # number of sentences × longest side
@@ -181,16 +182,21 @@ class LearningBitext:
     def made_of(self) -> dict[str, str]:
         return inputs_of(self.bitext, self.guide)
 
-    def vocabularies(self, config: Any, bpe: Bpe) -> Vocabularies:
-        """Return the vocabularies of both sides. Subwords can be predicted; structural tokens are only read.
+    def __len__(self) -> int:
+        return len(self.bitext)
+
+    def entries(self, config: Any, recipe: Recipe[Any]) -> tuple[Bpe, Vocabularies]:
+        """Return the merges, and the vocabularies of both sides. Subwords can be predicted; structural tokens are only
+        read.
 
         Raises BadInput for a record that lacks something its side needs.
         """
+        bpe = recipe.merges(self.bitext.joint_bpe)
         source, target, encoders = Counts(), Counts(), config.encoders
         for pair in self.bitext:
             for side, features in zip((source, target), features_of(pair, encoders, bpe), strict=True):
                 side.count(features, subwords_of(features))
-        return source.vocabulary(WORDS), target.vocabulary(WORDS)
+        return bpe, (source.vocabulary(WORDS), target.vocabulary(WORDS))
 
     def examples(self, folder: ModelFolder[Any], training: TrainingConfig) -> AlignerCorpus:
         kept: list[Features] = []

@@ -46,24 +46,18 @@ LIBRARIES = (  # they find words, subwords and trees
 class PreparedPairs:
     """Columns in a folder.
 
-    pairs, checksum: the number and the checksum of the pairs as text; words: the tokenizer of the sources.
+    count, checksum: the number and the checksum of the pairs as text; words: the tokenizer of the sources.
     notes: doubts about the text; bad: the number of bad lines, by kind; corpus: the columns, memory-mapped.
     """
 
     folder: Path
-    pairs: int
+    count: int
     checksum: str
     words: Words
     notes: list[str]
     bad: dict[str, int]
     bpe: Bpe
     corpus: Corpus
-
-    def __len__(self) -> int:
-        return self.pairs
-
-    def joint_bpe(self, merges: int) -> Bpe:
-        return self.bpe
 
 
 def made_of(

@@ -90,18 +90,21 @@ def pair_files(source: str | None, target: str | None, tsv: str | None) -> PairF
 class TranslationData:
     """Training and validation data of translation models. A TrainingData."""
 
-    bitext: PreparedPairs
+    pairs: PreparedPairs
     dev: Bitext | None
     notes: Notes
 
-    def made_of(self) -> dict[str, str]:
-        return {"data": self.bitext.checksum, "dev": self.dev.checksum if self.dev else ""}
+    def __len__(self) -> int:
+        return self.pairs.count
 
-    def vocabularies(self, config: ModelConfig, bpe: Bpe) -> tuple[Vocabulary]:
-        return (self.bitext.corpus.vocabulary,)
+    def made_of(self) -> dict[str, str]:
+        return {"data": self.pairs.checksum, "dev": self.dev.checksum if self.dev else ""}
+
+    def entries(self, config: ModelConfig, recipe: Recipe[ModelConfig]) -> tuple[Bpe, tuple[Vocabulary]]:
+        return self.pairs.bpe, (self.pairs.corpus.vocabulary,)
 
     def examples(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Corpus:
-        pairs = self.bitext
+        pairs = self.pairs
         if folder.bpe.codes != pairs.bpe.codes or folder.vocabulary != pairs.corpus.vocabulary:
             raise BadInput(f"has other subwords than the model in {folder.path}", str(pairs.folder))
         return pairs.corpus
@@ -224,7 +227,7 @@ def train(
 
         def announce(folder: ModelFolder[ModelConfig], learner: nn.Module) -> None:
             say_doubts(bad, notes)
-            print(f"synmt train: {_beginning(len(pairs), folder, learner)}", file=sys.stderr)
+            print(f"synmt train: {_beginning(pairs.count, folder, learner)}", file=sys.stderr)
 
         def conclude(progress: Progress) -> None:
             print(f"synmt train: {_end(progress, config, path)}", file=sys.stderr)

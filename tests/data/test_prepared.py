@@ -258,7 +258,7 @@ def test_processes_that_start_together_compute_columns_once(tmp_path: Path, monk
 
     def prepare() -> None:
         with text.prepared(None, Notes(), BadLines()) as pairs:
-            lengths.append(len(pairs))
+            lengths.append(pairs.count)
             together.wait()
 
     threads = [Thread(target=prepare) for _ in range(3)]
