@@ -30,11 +30,11 @@ SIDES = "source", "target", "bare"  # bare: the sources without their trees
 
 
 class Shards(Sequence[Row]):
-    """The rows of one side; fields: by name, as components declare them."""
+    """The rows of one side. columns: of each shard; fields: by name, as components declare them."""
 
-    def __init__(self, shards: Sequence[Columns], fields: Mapping[str, Field]) -> None:
-        self._shards = shards
-        self._firsts = [*accumulate((len(each["starts"]) - 1 for each in shards), initial=0)]
+    def __init__(self, columns: Sequence[Columns], fields: Mapping[str, Field]) -> None:
+        self.columns = columns
+        self._firsts = [*accumulate((len(each["starts"]) - 1 for each in columns), initial=0)]
         self._of_tokens = ["ids", *(name for name, each in fields.items() if each.shape != "pair")]
         self._of_pairs = [name for name, each in fields.items() if each.shape == "pair"]
 
@@ -51,30 +51,28 @@ class Shards(Sequence[Row]):
         if not 0 <= index < len(self):
             raise IndexError(index)
         number = bisect_right(self._firsts, index) - 1
-        shard, place = self._shards[number], index - self._firsts[number]
+        shard, place = self.columns[number], index - self._firsts[number]
         begin, end = shard["starts"][place : place + 2].tolist()
         row = {name: shard[name][begin:end] for name in self._of_tokens}
         if self._of_pairs:
             first, last = shard["squares"][place : place + 2].tolist()
-            row |= {name: shard[name][first:last].reshape(end - begin, -1) for name in self._of_pairs}
+            row |= {name: shard[name][first:last].reshape(end - begin, end - begin) for name in self._of_pairs}
         row["words"] = shard["words"][place]
         return row
-
-    def lengths(self) -> NDArray[np.int64]:
-        return np.concatenate([np.diff(each["starts"]) for each in self._shards])
-
-    def words(self) -> NDArray[np.int64]:
-        return np.concatenate([each["words"] for each in self._shards]).astype(np.int64)
 
 
 def lengths_of(rows: Sequence[Row]) -> NDArray[np.int64]:
     """Return the number of tokens per row, [R]."""
-    return rows.lengths() if isinstance(rows, Shards) else np.array([len(row["ids"]) for row in rows], np.int64)
+    if isinstance(rows, Shards):
+        return np.concatenate([np.diff(each["starts"]) for each in rows.columns])
+    return np.array([len(row["ids"]) for row in rows], np.int64)
 
 
 def words_of(rows: Sequence[Row]) -> NDArray[np.int64]:
     """Return the number of subwords per row, [R]."""
-    return rows.words() if isinstance(rows, Shards) else np.array([row["words"] for row in rows], np.int64)
+    if isinstance(rows, Shards):
+        return np.concatenate([each["words"] for each in rows.columns]).astype(np.int64)
+    return np.array([row["words"] for row in rows], np.int64)
 
 
 def add_row(rows: Sequence[Row], row: Row) -> None:
@@ -148,15 +146,17 @@ def check_columns(columns: Columns, fields: Mapping[str, Field], most: Mapping[s
     for name, kind in kinds.items():
         if (array := columns[name]).dtype != np.dtype(kind) or array.ndim != 1:
             raise ValueError(f"{name} have {array.ndim} dimensions of {array.dtype}, not one of {kind}")
-    starts, lengths = columns["starts"], np.diff(columns["starts"])
-    if starts[:1].tolist() != [0] or (lengths < 0).any() or len(columns["words"]) != len(lengths):
-        raise ValueError("rows that end before they begin, or without a number of words")
-    for name in ("ids", *fields):
-        size = (lengths**2).sum() if name in pairs else starts[-1]
-        if len(columns[name]) != size:
-            raise ValueError(f"{len(columns[name])} numbers of {name} in rows of {size}")
+    starts, words, tokens = columns["starts"], columns["words"], len(columns["ids"])
+    lengths = np.diff(starts)
+    if starts[:1].tolist() != [0] or starts.min() < 0 or starts.max() != tokens or (lengths < 0).any():
+        raise ValueError(f"rows that are not those of {tokens} ids")
+    if len(words) != len(lengths) or (words < 0).any() or (words > lengths).any():
+        raise ValueError("rows with other numbers of words than they can have")
     if pairs and not np.array_equal(columns["squares"], np.append(0, (lengths**2).cumsum())):
         raise ValueError("squares do not have the lengths of the rows")
+    for name in fields:
+        if len(columns[name]) != (size := columns["squares"][-1] if name in pairs else tokens):
+            raise ValueError(f"{len(columns[name])} numbers of {name} in rows of {size}")
     for name, count in most.items():
         values = columns[name]
         if values.size and not 0 <= values.min() <= values.max() < count:
