@@ -28,6 +28,7 @@ from synmt.text.bpe import Bpe
 from synmt.text.links import Link
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.config import TrainingConfig
+from synmt.training.fit import Recipe
 from synmt.training.validation import Validate
 
 BATCH_TOKENS = 4096  # number of sentences × longest side
@@ -80,14 +81,15 @@ class EncodedSide:
         read = Sources.encode(sentences, vocabulary)
         kept = [[place for place, word in enumerate(each.word_of) if word >= 0] for each in sentences]
         words = [[each.word_of[place] for place in places] for each, places in zip(sentences, kept, strict=True)]
-        if all(len(places) == len(ids) for places, ids in zip(kept, read.ids, strict=True)):
-            return cls(read, read.ids, words, None)
+        every = [row["ids"] for row in read.rows]
+        if all(len(places) == len(ids) for places, ids in zip(kept, every, strict=True)):
+            return cls(read, every, words, None)
         places = [np.array(each, np.int32) for each in kept]
-        return cls(read, [ids[each] for ids, each in zip(read.ids, places, strict=True)], words, places)
+        return cls(read, [ids[each] for ids, each in zip(every, places, strict=True)], words, places)
 
     def lengths(self) -> NDArray[np.int64]:
         """Return the length of each input of the encoder."""
-        return np.array([len(ids) for ids in self.read.ids])
+        return lengths_of(self.read.rows)
 
     def batch(self, indices: Sequence[int], padding: int, device: torch.device) -> SideBatch:
         read = self.read.batch(indices, padding, device)
@@ -130,7 +132,9 @@ class AlignerCorpus:
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> Batches:
         """Return each pair once, in batches of similar lengths, in an order that depends only on seed and epoch."""
         sides = self.source, self.target
-        source, target = (lengths_of(each.subwords) if by == "subwords" else each.lengths() for each in sides)
+        source, target = (
+            np.array(list(map(len, each.subwords))) if by == "subwords" else each.lengths() for each in sides
+        )
         return shuffled_batches(source, target, by, batch_tokens, seed, epoch)
 
     def lengths(self) -> NDArray[np.int64]:
@@ -178,16 +182,21 @@ class LearningBitext:
     def made_of(self) -> dict[str, str]:
         return inputs_of(self.bitext, self.guide)
 
-    def vocabularies(self, config: Any, bpe: Bpe) -> Vocabularies:
-        """Return the vocabularies of both sides. Subwords can be predicted; structural tokens are only read.
+    def __len__(self) -> int:
+        return len(self.bitext)
+
+    def entries(self, config: Any, recipe: Recipe[Any]) -> tuple[Bpe, Vocabularies]:
+        """Return the merges, and the vocabularies of both sides. Subwords can be predicted; structural tokens are only
+        read.
 
         Raises BadInput for a record that lacks something its side needs.
         """
+        bpe = recipe.merges(self.bitext.joint_bpe)
         source, target, encoders = Counts(), Counts(), config.encoders
         for pair in self.bitext:
             for side, features in zip((source, target), features_of(pair, encoders, bpe), strict=True):
                 side.count(features, subwords_of(features))
-        return source.vocabulary(WORDS), target.vocabulary(WORDS)
+        return bpe, (source.vocabulary(WORDS), target.vocabulary(WORDS))
 
     def examples(self, folder: ModelFolder[Any], training: TrainingConfig) -> AlignerCorpus:
         kept: list[Features] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from synmt.components.contract import Automaton
 from synmt.text.bpe import Segment
-from synmt.text.vocabulary import Vocabulary
+from synmt.text.vocabulary import Draft, Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, arc_labels, is_arc
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import State, transitions_of_record
@@ -52,7 +52,7 @@ class Spelling:
         """Return how many entries of a target are subwords."""
         return len(entries)
 
-    def flaw(self, entries: Sequence[str], vocabulary: Vocabulary) -> str:
+    def flaw(self, entries: Sequence[str], vocabulary: Vocabulary | Draft) -> str:
         """Return why a target cannot be learned with this vocabulary, to follow "pairs with"; "" if it can."""
         return ""
 

@@ -1,4 +1,4 @@
-"""Source sentences as columns, batches of similar lengths, and their tensors."""
+"""Source sentences as numbers, batches of similar lengths, and their tensors."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,14 +10,14 @@ import torch
 from numpy.typing import NDArray
 
 from synmt.components.contract import Field
-from synmt.data.rows import Rows, add_row
+from synmt.data.rows import Row
 from synmt.device import sent
 from synmt.model.config import BatchBy
 from synmt.model.source import SourceFeatures
 from synmt.nn.encoding import SourceBatch
 from synmt.streams import never, windows
 from synmt.streams.pool import Run, alone
-from synmt.text.vocabulary import Vocabulary
+from synmt.text.vocabulary import Draft, Vocabulary
 
 Ids = NDArray[np.int32]
 T = TypeVar("T")
@@ -27,75 +27,36 @@ MOST_SHAPES = 2**24  # with more possible pairs of lengths, each pair is sorted 
 
 @dataclass
 class Sources:
-    """Source sentences: ids, each [n]; words, [sentences]; and the values of fields by name, labels as numbers, each
-    [n] or [n,n]."""
+    """Source sentences: the fields that the encoder reads, by name, and a row of numbers for each sentence."""
 
     fields: Mapping[str, Field] = field(default_factory=dict)
-    ids: Sequence[Ids] = field(default_factory=list)
-    words: Sequence[int] = field(default_factory=list)
-    values: dict[str, Sequence[NDArray[Any]]] = field(default_factory=dict)
+    rows: Sequence[Row] = field(default_factory=list)
 
     @classmethod
-    def encode(cls, sentences: Iterable[SourceFeatures], vocabulary: Vocabulary) -> "Sources":
-        sources = cls()
-        for sentence in sentences:
-            sources.append(sentence, vocabulary)
-        return sources
+    def encode(cls, sentences: Sequence[SourceFeatures], vocabulary: Vocabulary) -> "Sources":
+        fields = sentences[0].fields if sentences else {}
+        return cls(fields, [source_row(each, vocabulary) for each in sentences])
 
-    def append(self, sentence: SourceFeatures, vocabulary: Vocabulary) -> None:
-        add_row(self.ids, np.array(vocabulary.encode(sentence.tokens), np.int32))
-        add_row(self.words, sentence.words)
-        self.fields = sentence.fields
-        for name, values in sentence.values.items():
-            is_label = sentence.fields[name].shape == "label"
-            row = np.array(vocabulary.encode_labels(name, values), np.int32) if is_label else values
-            add_row(self.values.setdefault(name, []), row)
-
-    def copy(self, other: "Sources", index: int) -> None:
-        """Add a sentence of other sources."""
-        add_row(self.ids, other.ids[index])
-        add_row(self.words, other.words[index])
-        self.fields = other.fields
-        for name, rows in other.values.items():
-            add_row(self.values.setdefault(name, []), rows[index])
-
-    def rows(self) -> dict[str, Sequence[NDArray[Any]]]:
-        """Return the rows of the sentences by name, as `of_rows` reads them from disk."""
-        return {"ids": self.ids, "words": [np.array([words], np.int32) for words in self.words], **self.values}
-
-    @classmethod
-    def of_rows(cls, rows: Mapping[str, Rows[Any]], fields: Mapping[str, Field], vocabulary: Vocabulary) -> "Sources":
-        """Return the sources of rows on disk. Raises ValueError or KeyError if they are not the rows of sentences."""
-        ids, words = rows["ids"], rows["words"]
-        ids.check_inside(len(vocabulary.ids))
-        lengths = ids.lengths
-        expected = {name: lengths**2 if each.shape == "pair" else lengths for name, each in fields.items()}
-        for name, own in {**expected, "words": np.ones_like(lengths)}.items():
-            if not np.array_equal(rows[name].lengths, own):
-                raise ValueError(f"{name} do not have the lengths of the sentences")
-        for name, each in fields.items():
-            if rows[name].values.dtype != np.dtype(each.dtype):
-                raise ValueError(f"{name} are {rows[name].values.dtype}, not {each.dtype}")
-            if each.shape == "label":
-                rows[name].check_inside(1 + len(vocabulary.labels.get(name, ())))
-        count: Any = words.values
-        return cls(fields, ids, count, {name: rows[name] for name in fields})
-
-    def batch(self, indices: Sequence[int], padding: int, device: torch.device) -> SourceBatch:
-        ids, lengths = pad([self.ids[i] for i in indices], padding)
+    def batch(self, indices: Iterable[int], padding: int, device: torch.device) -> SourceBatch:
+        rows = [self.rows[index] for index in indices]
+        ids, lengths = pad([row["ids"] for row in rows], padding)
+        size = ids.shape[1]
         is_padding = None
-        if lengths.min() < ids.shape[1]:
-            is_padding = torch.arange(ids.shape[1]).unsqueeze(0) >= lengths.unsqueeze(1)
-            is_padding = sent(is_padding, device)
-        return SourceBatch(
-            ids=sent(ids, device),
-            padding=is_padding,
-            words=sent(torch.tensor([int(self.words[i]) for i in indices]), device),
-            fields={
-                name: sent(padded(self.fields[name], [rows[i] for i in indices], ids.shape[1]), device)
-                for name, rows in self.values.items()
-            },
-        )
+        if lengths.min() < size:
+            is_padding = sent(torch.arange(size).unsqueeze(0) >= lengths.unsqueeze(1), device)
+        words = torch.tensor([int(row["words"]) for row in rows])
+        fields = {name: padded(each, [row[name] for row in rows], size) for name, each in self.fields.items()}
+        fields = {name: sent(each, device) for name, each in fields.items()}
+        return SourceBatch(sent(ids, device), is_padding, sent(words, device), fields)
+
+
+def source_row(sentence: SourceFeatures, vocabulary: Vocabulary | Draft) -> Row:
+    """Return a sentence as numbers."""
+    found: dict[str, Any] = {"ids": np.array(vocabulary.encode(sentence.tokens), np.int32), "words": sentence.words}
+    for name, values in sentence.values.items():
+        is_label = sentence.fields[name].shape == "label"
+        found[name] = np.array(vocabulary.encode_labels(name, values), np.int32) if is_label else values
+    return found
 
 
 def cuts(lengths: NDArray[np.int64], batch_tokens: int) -> list[int]:

@@ -1,50 +1,44 @@
-"""Sentence pairs as columns, in memory or on disk, and their batches as tensors."""
+"""Sentence pairs as numbers, in memory or on disk, and their batches as tensors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from synmt.components.contract import Automaton
-from synmt.data.batches import Batches, Ids, Sources, batch_links, pad, padded, shuffled_batches
-from synmt.data.rows import Rows, add_row, as_row, as_square, counts_in, lengths_of, open_rows, without_prefix
+from synmt.data.batches import Batches, Ids, Sources, batch_links, pad, padded, shuffled_batches, source_row
+from synmt.data.rows import Row, add_row, lengths_of, words_of
 from synmt.device import sent
 from synmt.model.config import BatchBy
-from synmt.model.source import SourceFeatures, SourceSide
+from synmt.model.source import SourceFeatures
 from synmt.model.target import WORDS, TargetSide
 from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.prefixes import PrefixPlan
-from synmt.text.vocabulary import UNKNOWN, Vocabulary, is_structural
-
-SOURCE, BARE, TARGET, OF_TARGET = "source ", "bare ", "target", "target "  # in the names of rows
+from synmt.text.vocabulary import Draft, Vocabulary, is_structural
 
 
 @dataclass
 class Corpus:
-    """Sentence pairs: the sources, and the ids of each target with its end of sentence, [t].
+    """Sentence pairs: the sources, and a row for each target. The ids of a target include its end of sentence; its
+    `words` count that, too, but no arcs. The values of its fields begin at the begin of sentence.
 
-    plan: for a decoder that reads prefixes; unread: the number of entries at the end of the target vocabulary that the
-    decoder never reads.
-    side: of the target; automaton: of the decoder's states, if it has any; values: of the fields of its components, by
-    name, each [t], from the begin of sentence on.
+    side: of the target; automaton: of the decoder's states, if it has any; plan: for a decoder that reads prefixes;
+    unread: the number of entries at the end of the target vocabulary that the decoder never reads.
     links: between the tokens of a pair, (target, source), each [k,2], for a model that learns them.
     bare: the sources without their trees; a batch uses each of them with probability `tree_dropout`.
     segmentations: the number of consecutive rows per pair, each with other subwords of the same words.
     """
 
     vocabulary: Vocabulary
-    sources: Sources
-    targets: Sequence[Ids]
+    sources: Sources = field(default_factory=Sources)
+    targets: Sequence[Row] = field(default_factory=list)
     side: TargetSide = WORDS
     plan: PrefixPlan | None = None
     unread: int = 0
     automaton: Automaton | None = None
-    values: dict[str, Sequence[NDArray[Any]]] = field(default_factory=dict)
-    links: Sequence[Ids] = field(default_factory=list)
+    links: list[Ids] = field(default_factory=list)
     bare: Sources = field(default_factory=Sources)
     tree_dropout: float = 0.0
     segmentations: int = 1
@@ -69,66 +63,11 @@ class Corpus:
 
         lessons: fields of the target for training alone; bare: the source without its trees, for `tree_dropout`.
         """
-        self.sources.append(source, self.vocabulary)
+        self.sources.fields = source.fields
+        add_row(self.sources.rows, source_row(source, self.vocabulary))
         if bare is not None:
-            self.bare.append(bare, self.vocabulary)
-        ids = np.array(self.vocabulary.encode_target(target), np.int32)
-        add_row(self.targets, ids)
-        found = {} if self.automaton is None else self.automaton.fields(self.side.spelling.read(target))
-        for name, numbers in (found | dict(lessons or {})).items():
-            add_row(self.values.setdefault(name, []), self.side.fields[name].array(name, numbers))
-
-    def _are_read(self, ids: Ids) -> NDArray[np.bool_]:
-        """Return which entries of a target the decoder reads."""
-        return ids < len(self.vocabulary.target) - self.unread
-
-    def rows(self) -> dict[str, Sequence[NDArray[Any]]]:
-        """Return the rows of the pairs by name, without links, as `of_rows` reads them from disk."""
-        found: dict[str, Sequence[NDArray[Any]]] = {
-            **{SOURCE + name: rows for name, rows in self.sources.rows().items()},
-            **{BARE + name: rows for name, rows in self.bare.rows().items()},
-            TARGET: self.targets,
-            **{OF_TARGET + name: rows for name, rows in self.values.items()},
-        }
-        return {name: rows for name, rows in found.items() if len(rows)}
-
-    @classmethod
-    def of_rows(
-        cls,
-        arrays: Mapping[str, tuple[NDArray[Any], NDArray[Any]]],
-        vocabulary: Vocabulary,
-        sides: tuple[SourceSide, TargetSide],
-        plan: PrefixPlan | None = None,
-        tree_dropout: float = 0.0,
-        segmentations: int = 1,
-    ) -> "Corpus":
-        """Return the corpus of rows of both sides, given their numbers and ends by name.
-
-        Raises ValueError or KeyError if they are not the rows of a corpus.
-        """
-        of_source, side = sides
-        corpus = cls.empty(vocabulary, side, plan, tree_dropout)
-        pairs = {
-            start + name for name, each in of_source.fields.items() if each.shape == "pair" for start in (SOURCE, BARE)
-        }
-        corpus.segmentations = segmentations
-        rows: dict[str, Rows[Any]] = {
-            name: open_rows(*each, as_square if name in pairs else as_row) for name, each in arrays.items()
-        }
-        corpus.targets = targets = rows[TARGET]
-        targets.check_inside(len(vocabulary.target))
-        if wrong := [name for name, each in rows.items() if len(each) != len(targets)]:
-            raise ValueError(f"{len(rows[wrong[0]])} rows of {wrong[0]}, but {len(targets)} targets")
-        if len(targets) % segmentations:
-            raise ValueError(f"{len(targets)} targets, but {segmentations} per pair")
-        corpus.sources = Sources.of_rows(without_prefix(SOURCE, rows), of_source.fields, vocabulary)
-        if tree_dropout:
-            corpus.bare = Sources.of_rows(without_prefix(BARE, rows), of_source.fields, vocabulary)
-        for name, each in side.fields.items():
-            corpus.values[name] = own = rows[OF_TARGET + name]
-            if own.values.dtype != np.dtype(each.dtype):
-                raise ValueError(f"{name} are {own.values.dtype}, not {each.dtype}")
-        return corpus
+            add_row(self.bare.rows, source_row(bare, self.vocabulary))
+        add_row(self.targets, target_row(target, lessons or {}, self.side, self.vocabulary, self.automaton))
 
     def __len__(self) -> int:
         return len(self.targets) // self.segmentations
@@ -137,12 +76,13 @@ class Corpus:
         self, indices: Sequence[int], device: torch.device, random: torch.Generator | None = None
     ) -> tuple[SourceBatch, TargetBatch]:
         """Return the tensors of pairs; random: draws trees to drop, and prefixes, on the CPU."""
-        source, golds = self._source(indices, device, random), [self.targets[i] for i in indices]
+        source, rows = self._source(indices, device, random), [self.targets[index] for index in indices]
+        golds = [row["ids"] for row in rows]
         target = self._unread_apart(golds, device) if self.unread else self._target(golds, device, random)
         length = target.inputs.shape[1]
-        for name, rows in self.values.items():
-            own = padded(self.side.fields[name], [rows[i][:length] for i in indices], length)
-            target.fields[name] = sent(own, device)
+        for name, own in self.side.fields.items():
+            if name in rows[0]:
+                target.fields[name] = sent(padded(own, [row[name][:length] for row in rows], length), device)
         if self.links:
             target.links = batch_links([self.links[i] for i in indices], device)
         return source, target
@@ -178,14 +118,14 @@ class Corpus:
         if not self.tree_dropout:
             return self.sources.batch(indices, padding, device)
         drawn = (torch.rand(len(indices), generator=random) < self.tree_dropout).tolist()
-        sources = Sources()
-        for index, is_bare in zip(indices, drawn, strict=True):
-            sources.copy(self.bare if is_bare else self.sources, index)
-        return sources.batch(range(len(indices)), padding, device)
+        sides = [self.bare if is_bare else self.sources for is_bare in drawn]
+        rows = [side.rows[index] for side, index in zip(sides, indices, strict=True)]
+        return Sources(self.sources.fields, rows).batch(range(len(rows)), padding, device)
 
     def _unread_apart(self, golds: Sequence[Ids], device: torch.device) -> TargetBatch:
         """Return targets with entries that the decoder predicts from the tokens before them, but never reads."""
-        vocabulary, are_read = self.vocabulary, [self._are_read(gold) for gold in golds]
+        vocabulary = self.vocabulary
+        are_read = [gold < len(vocabulary.target) - self.unread for gold in golds]
         tokens = [gold[each] for gold, each in zip(golds, are_read, strict=True)]
         inputs, _ = pad([np.concatenate([[vocabulary.begin], each[:-1]]) for each in tokens], vocabulary.padding)
         before = [row * inputs.shape[1] + each.cumsum() - each for row, each in enumerate(are_read)]
@@ -203,7 +143,7 @@ class Corpus:
         """Split a batch into the parts that are computed one at a time; only a plan of prefixes needs several."""
         if self.plan is None:
             return [list(indices)]
-        return self.plan.parts(indices, np.array([len(self.targets[i]) for i in indices]))
+        return self.plan.parts(indices, np.array([len(self.targets[index]["ids"]) for index in indices]))
 
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> Batches:
         """Return one row per pair, in batches of similar lengths. The order depends only on the seed and the epoch.
@@ -211,20 +151,29 @@ class Corpus:
         If pairs have several rows, the lengths of the first rows decide the batches, so that all epochs have the same
         number of batches. The other rows take turns: each epoch uses the next row of each pair.
         """
-        every = self.segmentations
-        source, target = (lengths[::every] for lengths in self._lengths(without_trees=by == "subwords"))
+        every, count = self.segmentations, words_of if by == "subwords" else lengths_of
+        source, target = (count(rows)[::every] for rows in (self.sources.rows, self.targets))
         batches = shuffled_batches(source, target, by, batch_tokens, seed, epoch)
         if every == 1:
             return batches
         return batches.renumbered(lambda pairs: pairs * every + 1 + (pairs + seed + epoch) % (every - 1))
 
-    def _lengths(self, without_trees: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the lengths of all rows on both sides, [n]. The end of a target counts.
 
-        without_trees: without tokens of trees, so that all systems have the same lengths.
-        """
-        if not without_trees:
-            return lengths_of(self.sources.ids), lengths_of(self.targets)
-        entries = enumerate(self.vocabulary.target)
-        is_counted = np.array([number <= UNKNOWN or not is_structural(entry) for number, entry in entries])
-        return np.asarray(self.sources.words, np.int64), counts_in(self.targets, is_counted)
+def target_row(
+    target: Sequence[str],
+    lessons: Mapping[str, Sequence[int]],
+    side: TargetSide,
+    vocabulary: Vocabulary | Draft,
+    automaton: Automaton | None = None,
+) -> Row:
+    """Return a target and its fields as numbers; lessons: the fields for training alone."""
+    words = 1 + sum(not is_structural(entry) for entry in target)
+    row: Row = {"ids": np.array(vocabulary.encode_target(target), np.int32), "words": words}
+    fields = {name: side.fields[name].array(name, numbers) for name, numbers in lessons.items()}
+    return {**row, **fields, **(state_fields(target, side, automaton) if automaton else {})}
+
+
+def state_fields(target: Sequence[str], side: TargetSide, automaton: Automaton) -> Row:
+    """Return the fields of the decoder's state, from the begin of sentence on."""
+    found = automaton.fields(side.spelling.read(target))
+    return {name: side.fields[name].array(name, numbers) for name, numbers in found.items()}

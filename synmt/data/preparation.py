@@ -1,27 +1,40 @@
-"""From sentence pairs to a corpus: examples, the vocabulary, and the examples as columns of numbers."""
+"""From sentence pairs to a corpus: examples, the vocabulary, and the numbers of the examples, in memory or on disk.
+
+On disk, the pairs are numbered in one pass. Each window of pairs has its own provisional numbers, which become those of
+the vocabulary once this is known, so the files are the same for any number of processes.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Protocol
 
-from synmt.components.contract import EncoderComponent, Task, lacking
-from synmt.data.batches import Ids
-from synmt.data.bitext import Bitext
-from synmt.data.corpus import Corpus
+import numpy as np
+from tqdm import tqdm
+
+from synmt.components.contract import EncoderComponent, Field, Task, lacking
+from synmt.data.batches import Ids, Sources, source_row
+from synmt.data.bitext import WINDOW, Bitext, pairs_of
+from synmt.data.corpus import Corpus, state_fields, target_row
 from synmt.data.records import SentencePair
-from synmt.data.rows import add_row
+from synmt.data.rows import SIDES, Shards, columns_of, open_shard, read_draft, shard, write_shard
 from synmt.model.config import ModelConfig
+from synmt.model.files import naming
 from synmt.model.source import SourceFeatures
 from synmt.model.target import TargetSide
 from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import Line, Notes, counted
+from synmt.streams.pool import processes
 from synmt.text.bpe import Bpe, Segment
-from synmt.text.vocabulary import Vocabulary, is_structural
+from synmt.text.vocabulary import UNKNOWN, Draft, Vocabulary, is_structural
 from synmt.trees.dependency import is_lifted
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import TreeNotDerivable
 
+MUCH_UNKNOWN = 1e-3  # a larger share of unknown tokens is reported
 SEGMENTATIONS = 16  # ways to segment each pair with dropped merges; later epochs repeat them
 
 
@@ -145,61 +158,44 @@ def unseen_relations(bitext: Bitext, side: TargetSide, vocabulary: Vocabulary, b
 
 @dataclass
 class Remarks:
-    """Remarks on some examples: the lines of examples that are left out because they are too long, no string spells
-    their tree, or their target has a flaw; and the number of targets with crossing arcs."""
+    """Remarks on some examples: the lines of examples that are left out, by the reason, to follow "pairs"; and the
+    number of targets with crossing arcs."""
 
-    too_long: list[Line] = field(default_factory=list)
-    without_string: list[Line] = field(default_factory=list)
-    flawed: dict[str, list[Line]] = field(default_factory=dict)
+    left_out: dict[str, list[Line]] = field(default_factory=dict)
     crossing: int = 0
 
     def add(self, more: "Remarks") -> None:
-        self.too_long += more.too_long
-        self.without_string += more.without_string
         self.crossing += more.crossing
-        for flaw, lines in more.flawed.items():
-            self.flawed.setdefault(flaw, []).extend(lines)
+        for why, lines in more.left_out.items():
+            self.left_out.setdefault(why, []).extend(lines)
 
-    def note(self, notes: Notes, max_length: int) -> None:
-        notes.left_out(f"over {max_length} subwords", self.too_long)
-        notes.left_out("whose target tree has several roots", self.without_string)
+    def note(self, notes: Notes) -> None:
+        for why, lines in self.left_out.items():
+            notes.left_out(why, lines)
         if self.crossing:
             lifted = "are lifted; some strings may not spell the original tree"
             notes.add(f"the crossing arcs of {counted(self.crossing, 'target tree')} {lifted}")
-        for flaw, lines in self.flawed.items():
-            notes.left_out(f"with {flaw}", lines)
 
 
-def encode(
-    examples: Iterable[Example],
-    config: ModelConfig,
-    vocabulary: Vocabulary,
-    max_length: int,
-    plan: PrefixPlan | None = None,
-) -> tuple[Corpus, Remarks]:
-    """Return the corpus of all examples with at most `max_length` subwords per side. Trees do not count, so that all
-    systems learn from the same pairs.
-
-    plan: for a decoder that reads prefixes.
-    """
-    remarks, spelling = Remarks(), config.target.spelling
-    corpus = Corpus.empty(vocabulary, config.target, plan)
+def usable(
+    examples: Iterable[Example], side: TargetSide, vocabulary: Vocabulary | Draft, max_length: int, remarks: Remarks
+) -> Iterator[Example]:
+    """Yield the examples with at most `max_length` subwords per side that a decoder can learn, and add remarks on all.
+    Trees do not count, so that all systems learn from the same pairs."""
+    spelling = side.spelling
     for example in examples:
-        target = example.target
+        target, why = example.target, ""
         if not target:
-            remarks.without_string.append(example.line)
+            why = "whose target tree has several roots"
         elif max(example.source.words, spelling.subwords(target)) > max_length:
-            remarks.too_long.append(example.line)
+            why = f"over {max_length} subwords"
         elif flaw := spelling.flaw(target, vocabulary):
-            remarks.flawed.setdefault(flaw, []).append(example.line)
+            why = f"with {flaw}"
+        if why:
+            remarks.left_out.setdefault(why, []).append(example.line)
         else:
             remarks.crossing += bool(spelling.trees) and any(map(is_lifted, filter(is_structural, target)))
-            corpus.segmentations = 1 + len(example.others)
-            for each in (example, *example.others):
-                corpus.append(each.source, each.target, each.lessons, each.bare)
-            if example.links is not None:
-                add_row(corpus.links, example.links)
-    return corpus, remarks
+            yield example
 
 
 def encode_corpus(
@@ -210,7 +206,180 @@ def encode_corpus(
     notes: Notes,
     plan: PrefixPlan | None = None,
 ) -> Corpus:
-    """Return the corpus of the examples, as `encode`, and add remarks on them to the notes."""
-    corpus, remarks = encode(examples, config, vocabulary, max_length, plan)
-    remarks.note(notes, max_length)
+    """Return the corpus of the usable examples, and note the others. plan: for a decoder that reads prefixes."""
+    corpus, remarks = Corpus.empty(vocabulary, config.target, plan), Remarks()
+    for example in usable(examples, config.target, vocabulary, max_length, remarks):
+        corpus.segmentations = 1 + len(example.others)
+        for each in (example, *example.others):
+            corpus.append(each.source, each.target, each.lessons, each.bare)
+        if example.links is not None:
+            corpus.links.append(example.links)
+    remarks.note(notes)
+    return corpus
+
+
+class ColumnOptions(Protocol):
+    """The options of a training run that its columns and their reading depend on, described where they are declared."""
+
+    @property
+    def merges(self) -> int: ...
+    @property
+    def max_length(self) -> int: ...
+    @property
+    def tree_dropout(self) -> float: ...
+    @property
+    def subword_dropout(self) -> float: ...
+    @property
+    def prefixes(self) -> int: ...
+    @property
+    def prefix_tokens(self) -> int: ...
+
+
+def prepare(
+    folder: Path,
+    bitext: Bitext,
+    config: ModelConfig,
+    bpe: Bpe,
+    training: ColumnOptions,
+    notes: Notes,
+    jobs: int = 1,
+    known: Vocabulary | None = None,
+) -> tuple[Vocabulary, list[list[str]]]:
+    """Write all pairs as shards into a folder; return the vocabulary, and the checksums of each window's shards.
+
+    The components read each pair once per task, in `jobs` processes. The numbers of a window are provisional until all
+    pairs are counted. known: the vocabulary of a trained model, to use instead of a new one. Raises BadInput.
+    """
+    tasks = config.source.tasks
+    items = enumerate((task, rows) for task in tasks for rows in bitext.windows(WINDOW))
+    total = len(tasks) * -(-len(bitext) // WINDOW)
+    counts, remarks = Counts(), Remarks()
+    with naming(folder):
+        with processes(jobs, partial(draft_window, folder, config, bpe, training, known)) as run:
+            drafted = run((number, *item) for number, item in items)
+            for more in tqdm(drafted, total=total, leave=False, unit=" sentences", unit_scale=WINDOW, disable=None):
+                counts.add(more[0])
+                remarks.add(more[1])
+        vocabulary = known or counts.vocabulary(config.target)
+        checksums = []
+        unknown, tokens = Counter[str](), Counter[str]()
+        with processes(jobs if config.target.state else 1, partial(number_window, folder, config, vocabulary)) as run:
+            for numbered in run(range(total)):
+                checksums.append(numbered.checksums)
+                unknown.update(numbered.unknown)
+                tokens.update(numbered.tokens)
+    remarks.note(notes)
+    for side in ("source", "target"):
+        if unknown[side] > MUCH_UNKNOWN * tokens[side]:
+            part = f"{unknown[side] / tokens[side]:.1%} of the {side} tokens"
+            notes.add(f"{part} are not in the vocabulary, and become unknown tokens")
+    return vocabulary, checksums
+
+
+def draft_window(
+    folder: Path,
+    config: ModelConfig,
+    bpe: Bpe,
+    training: ColumnOptions,
+    known: Vocabulary | None,
+    item: tuple[int, Task, list[bytes]],
+) -> tuple[Counts, Remarks]:
+    """Write the shards of a window with provisional numbers, and the lists of what these stand for.
+
+    item: the number of the window, the task, and the lines of a bitext.
+    """
+    number, task, lines = item
+    side, draft, remarks = config.target, Draft(known), Remarks()
+    bare = training.tree_dropout > 0
+    examples = list(training_examples(pairs_of(lines), config, bpe, [task], bare, training.subword_dropout))
+    kept = usable(examples, side, draft, training.max_length, remarks)
+    forms = [form for example in kept for form in (example, *example.others)]
+    rows = {
+        "source": [source_row(each.source, draft) for each in forms],
+        "target": [target_row(each.target, each.lessons, side, draft) for each in forms],
+        "bare": [source_row(each.bare, draft) for each in forms if each.bare],
+    }
+    of_source = {"ids": [*draft.source], **{name: [*labels] for name, labels in draft.labels.items()}}
+    entries = {"source": of_source, "target": {"ids": [*draft.target]}, "bare": of_source}
+    for name in SIDES if bare else SIDES[:2]:
+        fields = lessons_of(side) if name == "target" else config.source.fields
+        write_shard(shard(folder, number, name), columns_of(rows[name], fields), entries[name])
+    return Counts.of(examples), remarks
+
+
+def lessons_of(side: TargetSide) -> dict[str, Field]:
+    """Return the fields for training alone, which need no vocabulary."""
+    return {name: each for name, each in side.fields.items() if each.training}
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """The checksums of a window's shards; and of each side, the number of unknown tokens and of all tokens."""
+
+    checksums: list[str]
+    unknown: dict[str, int]
+    tokens: dict[str, int]
+
+
+def number_window(folder: Path, config: ModelConfig, vocabulary: Vocabulary, number: int) -> Numbered:
+    """Write the shards of a window again, with the numbers of the vocabulary and the fields of the decoder's state."""
+    side = config.target
+    automaton = side.automaton(vocabulary) if side.fields else None
+    numbered = Numbered([], {}, {})
+    for name in SIDES:
+        path = shard(folder, number, name)
+        if not path.exists():
+            continue
+        columns, entries = read_draft(path)
+        if name == "target" and automaton:
+            rows = Shards([columns], lessons_of(side))
+            targets = [[entries["ids"][each] for each in row["ids"][:-1]] for row in rows]
+            states = [state_fields(target, side, automaton) for target in targets]
+            columns = columns_of([{**row, **own} for row, own in zip(rows, states, strict=True)], side.fields)
+        for each, own in entries.items():
+            if each == "ids":
+                table = vocabulary.encode_target(own)[:-1] if name == "target" else vocabulary.encode(own)
+            else:
+                table = vocabulary.encode_labels(each, own)
+            columns[each] = np.array(table, np.int32)[columns[each]]
+        numbered.checksums.append(write_shard(path, columns))
+        numbered.unknown[name] = int((columns["ids"] == UNKNOWN).sum())
+        numbered.tokens[name] = len(columns["ids"])
+    return numbered
+
+
+def open_corpus(
+    folder: Path,
+    checksums: Sequence[Sequence[str]],
+    config: ModelConfig,
+    vocabulary: Vocabulary,
+    training: ColumnOptions,
+) -> Corpus:
+    """Return the corpus of a folder's shards. checksums: as `prepare` returns them.
+
+    Raises BadInput for files that are missing or damaged, or whose rows are not those of pairs.
+    """
+    of_source, target = config.source.fields, config.target
+    labels = {
+        name: 1 + len(vocabulary.labels.get(name, ())) for name, each in of_source.items() if each.shape == "label"
+    }
+    sources = of_source, {"ids": len(vocabulary.ids), **labels}
+    known = {"source": sources, "target": (target.fields, {"ids": len(vocabulary.target)})}
+    if training.tree_dropout:
+        known["bare"] = sources
+    rows = {}
+    with naming(folder):
+        if not checksums or any(len(each) != len(known) for each in checksums):
+            raise ValueError(f"expected shards of {' and '.join(known)}")
+        for (side, (fields, most)), own in zip(known.items(), zip(*checksums, strict=True), strict=True):
+            files = (shard(folder, number, side) for number in range(len(own)))
+            rows[side] = Shards([open_shard(*each, fields, most) for each in zip(files, own, strict=True)], fields)
+    plan = PrefixPlan(training.prefixes, training.prefix_tokens)
+    corpus = Corpus.empty(vocabulary, target, plan, training.tree_dropout)
+    corpus.sources, corpus.targets = Sources(of_source, rows["source"]), rows["target"]
+    corpus.bare = Sources(of_source, rows.get("bare", []))
+    corpus.segmentations = segmentations(training.subword_dropout)
+    with naming(folder):
+        if len({len(each) for each in rows.values()}) > 1 or len(corpus.targets) % corpus.segmentations:
+            raise ValueError(f"the sides have {[len(each) for each in rows.values()]} rows")
     return corpus

@@ -1,7 +1,7 @@
 """Saved columns of sentence pairs. The name of their folder is a checksum of everything that they were made from.
 
-A folder contains codes.bpe, the vocabulary, two .npy files per array, and prepared.json, which lists the input that the
-columns were made from, notes, and the checksum of each array. It contains neither code nor pickles.
+A folder contains codes.bpe, the vocabulary, the shards, and prepared.json, which lists the input that the columns were
+made from, notes, and the checksum of each shard. It contains neither code nor pickles.
 """
 
 import hashlib
@@ -14,15 +14,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import orjson
 
-import synmt
-from synmt.data.columns import Arrays, ColumnOptions, TextPairs, open_arrays, open_corpus
+from synmt.data.bitext import Bitext
 from synmt.data.corpus import Corpus
+from synmt.data.preparation import ColumnOptions, open_corpus, prepare
 from synmt.model.config import ModelConfig
-from synmt.model.files import LARGEST_CONFIG, LARGEST_TEXT, check_inside, locked, naming, write_aside
+from synmt.model.files import LARGEST_TEXT, check_inside, locked, naming, write_aside
 from synmt.model.folder import CODES_FILE, MOST_TOKENS, ModelFolder
 from synmt.model.made import check_same, checksum, digest
 from synmt.streams import BadInput, BadLines, Message, Notes, OnError, readable
@@ -32,7 +31,9 @@ from synmt.text.bpe import Bpe
 from synmt.text.tokenization import Words
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 
-DESCRIPTION, FORMAT = "prepared.json", 5
+DESCRIPTION = "prepared.json"
+# Raise it with every change of the code that changes columns; tests/data/test_schema.py compares them.
+SCHEMA = 6
 NOT_SAVED = "the columns are not saved, since the cache cannot be used"
 POLL = 0.01  # seconds between two attempts to take a lock
 CACHE_LIMIT = 20 * 10**9  # bytes of all columns in the cache
@@ -45,31 +46,18 @@ LIBRARIES = (  # they find words, subwords and trees
 class PreparedPairs:
     """Columns in a folder.
 
-    pairs, checksum: the number and the checksum of the pairs as text; words: the tokenizer of the sources.
-    notes: doubts about the text; bad: the number of bad lines, by kind; arrays: the columns, memory-mapped.
+    count, checksum: the number and the checksum of the pairs as text; words: the tokenizer of the sources.
+    notes: doubts about the text; bad: the number of bad lines, by kind; corpus: the columns, memory-mapped.
     """
 
     folder: Path
-    pairs: int
+    count: int
     checksum: str
     words: Words
     notes: list[str]
     bad: dict[str, int]
-    arrays: Arrays
     bpe: Bpe
-    vocabulary: Vocabulary
-
-    def __len__(self) -> int:
-        return self.pairs
-
-    def joint_bpe(self, merges: int) -> Bpe:
-        return self.bpe
-
-    def corpus(self, folder: ModelFolder[ModelConfig], training: ColumnOptions) -> Corpus:
-        """Return the columns as a corpus. Raises BadInput."""
-        if folder.bpe.codes != self.bpe.codes or folder.vocabulary != self.vocabulary:
-            raise BadInput(f"has other subwords than the model in {folder.path}", str(self.folder))
-        return open_corpus(self.folder, self.arrays, folder.config, folder.vocabulary, training)
+    corpus: Corpus
 
 
 def made_of(
@@ -100,9 +88,9 @@ def made_of(
         "system, or other options of its components": _checksum(
             orjson.dumps([model.source.settings(), model.target.settings()]).decode()
         ),
-        "version of synmt": synmt.__version__,
+        "schema": str(SCHEMA),
         "versions of libraries": _versions(),
-        "code": digest({name: _code(name) for name in sorted({synmt.__name__, *_packages(model)})}),
+        "code of components": digest(_code_of_others(model)),
     }
 
 
@@ -114,47 +102,36 @@ def _versions() -> str:
     return " ".join(f"{name} {each.version}" for name in LIBRARIES for each in distributions(name=name))
 
 
-def _packages(model: ModelConfig) -> set[str]:
-    """Return the packages that hold the components of a model."""
+def _code_of_others(model: ModelConfig) -> dict[str, str]:
+    """Return checksums of the packages of components from elsewhere, since SCHEMA stands only for our own code."""
     components = [*model.source.components.values(), *model.target.components.values()]
-    return {type(each).__module__.partition(".")[0] for each in components}
-
-
-@cache
-def _code(package: str) -> str:
-    """Return a checksum of a package's code and of the names and sizes of its data, on which columns depend."""
-    module = sys.modules[package]
-    roots = [Path(each) for each in getattr(module, "__path__", [module.__file__])]
-    files = [(root, each) for root in roots for each in (root, *root.rglob("*")) if each.is_file()]
-    return digest(
-        {
-            str(file.relative_to(root)): checksum(file) if file.suffix == ".py" else file.stat().st_size
-            for root, file in files
-            if file.suffix not in (".pyc", ".so")
-        }
-    )
+    names = {type(each).__module__.partition(".")[0] for each in components} - {"synmt"}
+    roots = {name: Path(str(sys.modules[name].__file__)) for name in names}
+    packages = {
+        name: root.parent.rglob("*.py") if root.name == "__init__.py" else [root] for name, root in roots.items()
+    }
+    return {f"{name} {each.name}": checksum(each) for name, files in packages.items() for each in files}
 
 
 @contextmanager
 def opened_pairs(
-    place: Path | None, known: Mapping[str, str] | None, read: Callable[[], Callable[[Path], None]], notes: Notes
+    place: Path | None, key: str, make: Callable[[Path], None], open_: Callable[[Path], PreparedPairs], notes: Notes
 ) -> Iterator[PreparedPairs]:
     """Yield the columns: saved ones of the same input that are undamaged, or new ones.
 
     Only one process at a time makes them. place: the folder of all columns, None for the user's cache, from which the
-    least recently used are removed if it is full; a cache that cannot be used is noted. known: what they are made from,
-    as `made_of` returns it; None for pairs that can be read only once. Columns that are not saved are removed
-    afterwards. read: reads the text, and returns a function that writes its columns into a folder. Raises BadInput.
+    least recently used are removed if it is full; a cache that cannot be used is noted. key: of what they are made
+    from, "" for pairs that can be read only once. Columns that are not saved are removed afterwards. make: writes them
+    into a folder; open_: opens it. Raises BadInput.
     """
-    read = cache(read)
     found = None
     with ExitStack() as stack:
-        if known is not None and place:
-            found = _saved(stack, place / digest(known), 0o777, known, read, notes)
-        elif known is not None:
+        if key and place:
+            found = _saved(stack, place / key, 0o777, make, open_, notes)
+        elif key:
             try:
-                folder = cache_folder("columns", digest(known))
-                found = _saved(stack, folder, 0o700, known, read, notes)
+                folder = cache_folder("columns", key)
+                found = _saved(stack, folder, 0o700, make, open_, notes)
                 with suppress(OSError):  # another process may be removing the same files
                     limit(folder.parent, CACHE_LIMIT, folder)
             except (OSError, BadInput) as error:
@@ -164,8 +141,8 @@ def opened_pairs(
                 notes.add(Message("{}: {}; --prepared names a folder", NOT_SAVED, why))
         if found is None:
             temporary = stack.enter_context(temporary_folder("synmt-"))
-            read()(temporary)
-            found = open_pairs(temporary, known or {})
+            make(temporary)
+            found = open_(temporary)
         yield found
 
 
@@ -173,8 +150,8 @@ def _saved(
     stack: ExitStack,
     folder: Path,
     mode: int,
-    known: Mapping[str, str],
-    read: Callable[[], Callable[[Path], None]],
+    make: Callable[[Path], None],
+    open_: Callable[[Path], PreparedPairs],
     notes: Notes,
 ) -> PreparedPairs:
     """Return the columns in a folder, which are made if they are missing or damaged, and stay locked as long as the
@@ -186,11 +163,11 @@ def _saved(
         # This waits for the process that makes them, and keeps others from removing them.
         with ExitStack() as shared:
             shared.enter_context(locked(folder, wait=True, shared=True))
-            if is_made(folder):
+            if (folder / DESCRIPTION).exists():
                 with suppress(OSError):
                     os.utime(folder)
                 try:
-                    found = open_pairs(folder, known)
+                    found = open_(folder)
                 except BadInput as error:
                     if new:
                         raise
@@ -206,9 +183,9 @@ def _saved(
             except BadInput:  # others may hold the lock for days, so do not wait for it
                 time.sleep(POLL)
                 continue
-            if not is_made(folder):
+            if not (folder / DESCRIPTION).exists():
                 try:
-                    read()(folder)
+                    make(folder)
                 except BaseException:
                     shutil.rmtree(folder, ignore_errors=True)
                     raise
@@ -229,65 +206,61 @@ def limit(root: Path, size: int, kept: Path) -> None:
                 total -= sizes[folder]
 
 
-def _checksum(*texts: str) -> str:
-    return hashlib.sha256(orjson.dumps(texts)).hexdigest()
+@dataclass(frozen=True)
+class PairsRead:
+    """The pairs as text, their subwords, and what was noted while they were read."""
 
-
-def is_made(folder: Path) -> bool:
-    return (folder / DESCRIPTION).exists()
+    bitext: Bitext
+    words: Words
+    bpe: Bpe
+    notes: Notes
+    bad: BadLines
 
 
 def make_folder(
     folder: Path,
-    pairs: TextPairs,
+    pairs: PairsRead,
     known: Mapping[str, str],
     model: ModelConfig,
-    bpe: Bpe,
     training: ColumnOptions,
-    bad: BadLines,
+    jobs: int,
     vocabulary: Vocabulary | None = None,
 ) -> None:
     """Write columns into a folder, and their description last, so that a folder with one is complete. Raises BadInput.
 
-    known: as `made_of` returns it; bad: counts bad lines; vocabulary: a trained model's, to use instead of a new one.
+    known: as `made_of` returns it; vocabulary: a trained model's, to use instead of a new one.
     """
     with naming(folder):
         for path in folder.iterdir():  # left by a killed process
             path.unlink()
-    vocabulary, arrays = pairs.write(folder, model, bpe, training, vocabulary)
-    texts = {CODES_FILE: bpe.codes, **vocabulary.files()}
+    vocabulary, shards = prepare(folder, pairs.bitext, model, pairs.bpe, training, pairs.notes, jobs, vocabulary)
+    texts = {CODES_FILE: pairs.bpe.codes, **vocabulary.files()}
     for name, text in texts.items():
         write_aside(folder / name, text.encode())
     description = {
-        "format": FORMAT,
+        "schema": SCHEMA,
         "made_of": known,
-        "pairs": len(pairs),
+        "pairs": len(pairs.bitext),
         "data": pairs.bitext.checksum,
         "words": asdict(pairs.words),
         "notes": list(pairs.notes),
-        "bad": bad.counts,
+        "bad": pairs.bad.counts,
         "texts": _checksum(*texts.values()),
-        "arrays": arrays,
+        "shards": shards,
     }
-    described = {**description, "checksum": _checksum_of(description)}
+    described = {**description, "checksum": digest(description)}
     write_aside(folder / DESCRIPTION, orjson.dumps(described, option=orjson.OPT_INDENT_2))
 
 
-def _checksum_of(description: Mapping[str, Any]) -> str:
-    """Return the checksum of all other fields of a description."""
-    others = {name: value for name, value in description.items() if name != "checksum"}
-    return hashlib.sha256(orjson.dumps(others, option=orjson.OPT_SORT_KEYS)).hexdigest()
-
-
-def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
+def open_pairs(folder: Path, known: Mapping[str, str], model: ModelConfig, training: ColumnOptions) -> PreparedPairs:
     """Open a folder of columns. Raises BadInput if it is damaged or was made from other input."""
     path = folder / DESCRIPTION
-    check_inside(folder, path, LARGEST_CONFIG)
+    check_inside(folder, path, LARGEST_TEXT)
     with naming(path):
         said = dict(orjson.loads(path.read_bytes()))
-        if said["format"] != FORMAT:
-            raise ValueError(f"was prepared in format {said['format']!r:.40}, but this synmt reads format {FORMAT}")
-        if said["checksum"] != _checksum_of(said):
+        if said["schema"] != SCHEMA:
+            raise ValueError(f"has the schema {said['schema']!r:.40}, but this synmt reads {SCHEMA}")
+        if said.pop("checksum") != digest(said):
             raise ValueError("damaged: its checksum does not match")
         check_same(folder, dict(said["made_of"]), known, "was prepared")
     for name in (CODES_FILE, *VOCABULARY_FILES):
@@ -298,15 +271,17 @@ def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
             raise ValueError("codes or a vocabulary have changed: their checksum does not match")
         if type(said["pairs"]) is not int or said["pairs"] < 1:
             raise ValueError(f"the number of pairs is {said['pairs']!r:.40}")
-        counts = {str(kind): int(count) for kind, count in dict(said["bad"]).items()}
         return PreparedPairs(
             folder,
             said["pairs"],
             str(said["data"]),
             Words(**said["words"]),
             list(map(str, said["notes"])),
-            counts,
-            open_arrays(folder, dict(said["arrays"])),
+            {str(kind): int(count) for kind, count in dict(said["bad"]).items()},
             bpe,
-            vocabulary,
+            open_corpus(folder, [list(map(str, each)) for each in said["shards"]], model, vocabulary, training),
         )
+
+
+def _checksum(*texts: str) -> str:
+    return hashlib.sha256(orjson.dumps(texts)).hexdigest()

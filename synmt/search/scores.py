@@ -11,6 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import torch
 
@@ -18,6 +19,7 @@ from synmt.components.output import ArcOutput
 from synmt.data.batches import in_batches
 from synmt.data.corpus import Corpus
 from synmt.data.records import read_columns, source_records, target_form, target_records
+from synmt.data.rows import lengths_of
 from synmt.data.words import Sides, say_doubts
 from synmt.device import autocast, local_device
 from synmt.model.config import ModelConfig
@@ -177,7 +179,7 @@ def force(translator: Translator, pairs: Sequence[ForcedPair]) -> list[ForcedTar
     for pair in pairs:
         if pair.target:
             corpus.append(pair.source, pair.target)
-    lengths = [max(map(len, both)) for both in zip(corpus.sources.ids, corpus.targets, strict=True)]
+    lengths = np.maximum(lengths_of(corpus.sources.rows), lengths_of(corpus.targets)).tolist()
 
     def run(indices: list[int]) -> Iterator[list[float]]:
         for part in corpus.parts(indices):
@@ -215,7 +217,7 @@ def log_probabilities(translator: Translator, corpus: Corpus, indices: Sequence[
     if not losses.isfinite().all():
         raise FloatingPointError("a target has no probability")
     in_order = -losses[target.positions.argsort(stable=True)]
-    return [row.tolist() for row in in_order.split([len(corpus.targets[index]) for index in indices])]
+    return [row.tolist() for row in in_order.split([len(corpus.targets[index]["ids"]) for index in indices])]
 
 
 def _line(forced: ForcedTarget, has_trees: bool, config: TranslateConfig) -> str:

@@ -136,6 +136,38 @@ class Vocabulary:
         return cls(known, own, {name: _by_frequency(counts) for name, counts in (labels or {}).items()})
 
 
+class Draft:
+    """Provisional numbers for the tokens and labels of some sentences, in the order of their first occurrence.
+
+    source, target, labels: the numbers of the tokens of each side and of the labels, by name. 0 is the end of a target.
+    """
+
+    def __init__(self, known: Vocabulary | None = None) -> None:
+        """known: the vocabulary that will number the tokens, None if it will be made from them."""
+        self.source, self.target = dict[str, int](), {END_TOKEN: 0}
+        self.labels: dict[str, dict[str, int]] = {}
+        self._known = known
+
+    def knows(self, entry: str) -> bool:
+        """Return whether the target side of the vocabulary will have an entry for a token."""
+        return self._known.knows(entry) if self._known else not flaw(entry)
+
+    def encode(self, tokens: Iterable[str]) -> list[int]:
+        return _numbered(tokens, self.source)
+
+    def encode_labels(self, name: str, labels: Iterable[str]) -> list[int]:
+        return _numbered(labels, self.labels.setdefault(name, {}))
+
+    def encode_target(self, tokens: Iterable[str]) -> list[int]:
+        """Return numbers and that of the end of sentence."""
+        return [*_numbered(tokens, self.target), END]
+
+
+def _numbered(tokens: Iterable[str], numbers: dict[str, int]) -> list[int]:
+    """Return the number of each token, the next one for a new token."""
+    return [numbers.setdefault(token, len(numbers)) for token in tokens]
+
+
 def _by_frequency(counts: Counter[str]) -> list[str]:
     """Return the entries without a flaw, most frequent first."""
     return sorted((token for token in counts if not flaw(token)), key=lambda token: (-counts[token], token))

@@ -31,27 +31,18 @@ FIXED = "seed", "merges", "batch_tokens", "batch_by", "max_length", "select", "s
 INPUTS = "data", "links", "dev"  # what TrainingData.made_of may name
 
 
-class Pairs(Protocol):
-    """The interface of sentence pairs that `fit` needs."""
-
-    def __len__(self) -> int: ...
-
-    def joint_bpe(self, merges: int) -> Bpe:
-        """Learn merges from the words of both sides together."""
-
-
 class TrainingData(Protocol[Config]):
     """A bitext in the form that models with this kind of config learn from."""
 
-    @property
-    def bitext(self) -> Pairs: ...
+    def __len__(self) -> int:
+        """Return the number of pairs."""
 
     def made_of(self) -> Mapping[str, str]:
         """Return checksums of the pairs and, if there are any, of the links and validation data, by their names in
         INPUTS."""
 
-    def vocabularies(self, config: Config, bpe: Bpe) -> tuple[Vocabulary, ...]:
-        """Return the vocabularies of the bitext for a model."""
+    def entries(self, config: Config, recipe: "Recipe[Config]") -> tuple[Bpe, tuple[Vocabulary, ...]]:
+        """Return the merges and the vocabularies of a new model."""
 
     def examples(self, folder: ModelFolder[Config], training: TrainingConfig) -> Examples:
         """Return the training examples. Raises BadInput with the line of an unusable record."""
@@ -72,11 +63,11 @@ class Recipe(Generic[Config]):
     codes: str | None = None
     start: ModelFolder[Config] | None = None
 
-    def merges(self, pairs: Pairs) -> Bpe:
-        """Return the merges of a new model: from `start`, from `codes`, or learned from the pairs."""
+    def merges(self, learn: Callable[[int], Bpe]) -> Bpe:
+        """Return the merges of a new model: from `start`, from `codes`, or as many as asked for, learned."""
         if self.start:
             return self.start.bpe
-        return Bpe.load(self.codes) if self.codes else pairs.joint_bpe(self.training.merges)
+        return Bpe.load(self.codes) if self.codes else learn(self.training.merges)
 
 
 def fit(
@@ -97,7 +88,7 @@ def fit(
     training, start = recipe.training, recipe.start
     # The first process may write the config before the others look.
     resume = bool(processes.from_first((path / CONFIG_FILE).exists()))
-    if not len(data.bitext):
+    if not len(data):
         raise BadInput("no sentence pairs to train on")
     with naming(path):
         path.mkdir(parents=True, exist_ok=True)
@@ -127,18 +118,16 @@ def _new(
     path: Path, config: Config, data: TrainingData[Config], recipe: Recipe[Config], processes: Processes
 ) -> ModelFolder[Config]:
     """Return a new folder, still without parameters."""
-    bitext, start = data.bitext, recipe.start
-    bpe = recipe.merges(bitext)
-    vocabularies = start.vocabularies if start else data.vocabularies(config, bpe)
+    bpe, vocabularies = data.entries(config, recipe)
     made_by = {
         "synmt": __version__,
         "torch": torch.__version__,
         "python": sys.version.split()[0],
         "command": [*map(readable, sys.argv[1:])],
         "processes": processes.size,
-        "pairs": len(bitext),
+        "pairs": len(data),
         **data.made_of(),
-        **({"init": start.checksum()} if start else {}),
+        **({"init": recipe.start.checksum()} if recipe.start else {}),
         **asdict(recipe.training),
     }
     return ModelFolder(path, config, bpe, vocabularies, made_by)

@@ -5,22 +5,22 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from torch import nn
 
 from synmt.data.bitext import Bitext, read_bitext
-from synmt.data.columns import TextPairs
 from synmt.data.corpus import Corpus
 from synmt.data.preparation import encode_corpus, training_examples, unseen_relations
-from synmt.data.prepared import PreparedPairs, made_of, make_folder, opened_pairs
+from synmt.data.prepared import PairsRead, PreparedPairs, made_of, make_folder, open_pairs, opened_pairs
 from synmt.data.records import columns_of_pairs
 from synmt.data.words import note_doubts, say_doubts, sides_of_model, words_of
 from synmt.device import bf16_slowdown
 from synmt.model.config import ModelConfig
 from synmt.model.files import check_free
 from synmt.model.folder import ModelFolder
-from synmt.model.made import differing
+from synmt.model.made import differing, digest
 from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import (
     BadInput,
@@ -90,18 +90,24 @@ def pair_files(source: str | None, target: str | None, tsv: str | None) -> PairF
 class TranslationData:
     """Training and validation data of translation models. A TrainingData."""
 
-    bitext: PreparedPairs
+    pairs: PreparedPairs
     dev: Bitext | None
     notes: Notes
 
-    def made_of(self) -> dict[str, str]:
-        return {"data": self.bitext.checksum, "dev": self.dev.checksum if self.dev else ""}
+    def __len__(self) -> int:
+        return self.pairs.count
 
-    def vocabularies(self, config: ModelConfig, bpe: Bpe) -> tuple[Vocabulary]:
-        return (self.bitext.vocabulary,)
+    def made_of(self) -> dict[str, str]:
+        return {"data": self.pairs.checksum, "dev": self.dev.checksum if self.dev else ""}
+
+    def entries(self, config: ModelConfig, recipe: Recipe[ModelConfig]) -> tuple[Bpe, tuple[Vocabulary]]:
+        return self.pairs.bpe, (self.pairs.corpus.vocabulary,)
 
     def examples(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Corpus:
-        return self.bitext.corpus(folder, training)
+        pairs = self.pairs
+        if folder.bpe.codes != pairs.bpe.codes or folder.vocabulary != pairs.corpus.vocabulary:
+            raise BadInput(f"has other subwords than the model in {folder.path}", str(pairs.folder))
+        return pairs.corpus
 
     def validation(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Validation | None:
         if self.dev is None:
@@ -130,18 +136,28 @@ class TrainingText:
     recipe: Recipe[ModelConfig]
     jobs: int = 1
 
-    def read(self, notes: Notes, bad: BadLines) -> TextPairs:
-        """Read the pairs, and note doubts about them. Raises BadInput."""
-        model, sides = self.model, sides_of_model(self.model)
+    def read(self, bad: BadLines) -> PairsRead:
+        """Read the pairs and learn their subwords. Raises BadInput."""
+        model, sides, notes = self.model, sides_of_model(self.model), Notes()
         bitext = read_bitext(self.files.read(bad), model, notes, bad, sides, self.jobs)
         for name, count in sides[0].missing.items():
             if count == sides[0].sentences:
                 names = "+".join(model.source.components)
                 raise BadInput(f"no sentence has {name}, and {names} reads them", self.files.source)
+        if not len(bitext):
+            raise BadInput("no sentence pairs to train on")
         words = model.words or words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
         note_tokenizers(notes, model.tokenizer, {side.side: side.language for side in sides if side.looks.lines})
         note_doubts(notes, *sides)
-        return TextPairs(bitext, words, notes, self.jobs, model.marks)
+        bpe = self.recipe.merges(lambda merges: bitext.joint_bpe(merges, self.jobs, model.marks))
+        return PairsRead(bitext, words, bpe, notes, bad)
+
+    def made_of(self, on_error: OnError) -> dict[str, str]:
+        """Return everything that the columns depend on; nothing for pairs that can be read only once."""
+        files, recipe = self.files.options(), self.recipe
+        if not files:
+            return {}
+        return made_of(files, self.model, recipe.training, recipe.codes, recipe.start, on_error)
 
     @contextmanager
     def prepared(self, place: Path | None, notes: Notes, bad: BadLines) -> Iterator[PreparedPairs]:
@@ -149,30 +165,26 @@ class TrainingText:
 
         Raises BadInput, and WrongUsage for pairs that can be read only once and should be saved in `place`.
         """
-        files, recipe = self.files.options(), self.recipe
-        if place and not files:
+        training, start, known = self.recipe.training, self.recipe.start, self.made_of(bad.on_error)
+        if place and not known:
             cause = "--prepared: standard input, pipes and pairs without a file cannot be found again; name a file"
             raise WrongUsage(Message(cause))
 
-        def made_now() -> dict[str, str]:
-            return made_of(files, self.model, recipe.training, recipe.codes, recipe.start, bad.on_error)
+        @cache  # if the columns cannot be saved, they are made again elsewhere
+        def read() -> PairsRead:
+            pairs = self.read(BadLines(bad.on_error))
+            for option in differing(known, self.made_of(bad.on_error)):
+                raise BadInput("has changed while it was read", self.files.options().get(option, option))
+            return pairs
 
-        known = made_now() if files else None
+        def make(folder: Path) -> None:
+            vocabulary = start.vocabulary if start else None
+            make_folder(folder, read(), known, self.model, training, self.jobs, vocabulary)
 
-        def read() -> Callable[[Path], None]:
-            own_notes, own_bad = Notes(), BadLines(bad.on_error)
-            pairs = self.read(own_notes, own_bad)
-            for option in differing(known, made_now()) if known else []:
-                raise BadInput("has changed while it was read", files.get(option, option))
-            if not len(pairs):
-                raise BadInput("no sentence pairs to train on")
-            vocabulary = recipe.start.vocabulary if recipe.start else None
-            bpe = recipe.merges(pairs)
-            return lambda folder: make_folder(
-                folder, pairs, known or {}, self.model, bpe, recipe.training, own_bad, vocabulary
-            )
+        def open_(folder: Path) -> PreparedPairs:
+            return open_pairs(folder, known, self.model, training)
 
-        with opened_pairs(place, known, read, notes) as pairs:
+        with opened_pairs(place, digest(known) if known else "", make, open_, notes) as pairs:
             for note in pairs.notes:
                 notes.add(note)
             bad.counts.update(pairs.bad)
@@ -215,7 +227,7 @@ def train(
 
         def announce(folder: ModelFolder[ModelConfig], learner: nn.Module) -> None:
             say_doubts(bad, notes)
-            print(f"synmt train: {_beginning(len(pairs), folder, learner)}", file=sys.stderr)
+            print(f"synmt train: {_beginning(pairs.count, folder, learner)}", file=sys.stderr)
 
         def conclude(progress: Progress) -> None:
             print(f"synmt train: {_end(progress, config, path)}", file=sys.stderr)

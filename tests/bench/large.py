@@ -69,7 +69,7 @@ def order(folder: Path, batch_tokens: int) -> tuple[float, float]:
     """Return the CPU seconds and MiB of an epoch's order of the saved columns, for the model in `folder`."""
     (place,) = (path.parent for path in (folder / "columns").glob(f"*/{DESCRIPTION}"))
     known = orjson.loads((place / DESCRIPTION).read_bytes())["made_of"]
-    corpus = open_pairs(place, known).corpus(ModelFolder.open(folder / "model", ModelConfig), TrainingConfig())
+    corpus = open_pairs(place, known, ModelFolder.open(folder / "model", ModelConfig).config, TrainingConfig()).corpus
     start = time.process_time()
     corpus.shuffled_batches(batch_tokens, seed=1, epoch=1)
     seconds = time.process_time() - start

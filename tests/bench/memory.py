@@ -134,7 +134,7 @@ class Trained:
 
     def tokens(self, sentences: int) -> int:
         """Return what --batch-tokens counts in a batch of this many sentences."""
-        longest = max(len(row) for rows in (self.corpus.sources.ids, self.corpus.targets) for row in rows)
+        longest = max(len(row["ids"]) for rows in (self.corpus.sources.rows, self.corpus.targets) for row in rows)
         return sentences * longest
 
     def update(self, sentences: int, device: torch.device) -> Update:

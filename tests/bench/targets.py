@@ -125,7 +125,7 @@ def translation(name: str, search: SearchName = "tokens") -> Callable[[], int]:
     searched.network.output_bias.data[END] = -50.0  # so that hypotheses end only at their limit
     known = vocabulary(name)
     sources, side = Sources.encode(sentences()[0], known), target(name)
-    by_length = sorted(range(SENTENCES), key=lambda index: len(sources.ids[index]))
+    by_length = sorted(range(SENTENCES), key=lambda index: len(sources.rows[index]["ids"]))
     batch = sources.batch(by_length[SENTENCES // 2 :][:TRANSLATED], known.padding, CPU)
     transitions = side.output(known, 1)
 

@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, cycle, islice
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from synmt.alignment.corpus import AlignerCorpus, EncodedSide
 from synmt.alignment.mask_align.aligner import MaskAlign
 from synmt.alignment.mask_align.model import MaskAlignModel
-from synmt.data.batches import Sources
 from synmt.data.corpus import Corpus
+from synmt.data.rows import lengths_of
 from synmt.model.source import SourceSide, source_side
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel
@@ -102,12 +101,13 @@ class Bench:
         """Return the worth of each example: the target tokens of a translation, and 0 for other tasks. So the total is
         the same for all systems."""
         translations = len(self.sentences.targets)
-        return [len(ids) if index < translations else 0 for index, ids in enumerate(corpus.targets)]
+        lengths = lengths_of(corpus.targets).tolist()
+        return [length if index < translations else 0 for index, length in enumerate(lengths)]
 
     def flops(self, corpus: Corpus) -> list[float]:
-        lengths = zip(corpus.sources.ids, corpus.targets, strict=True)
+        lengths = zip(lengths_of(corpus.sources.rows).tolist(), lengths_of(corpus.targets).tolist(), strict=True)
         vocabulary = len(VOCABULARY.target)
-        return [training_flops(self.sizes.network, vocabulary, len(x), len(y)) for x, y in lengths]
+        return [training_flops(self.sizes.network, vocabulary, *both) for both in lengths]
 
     def updater(self, model: nn.Module, corpus: Examples) -> Updater:
         processes = Processes(0, 1, self.device)
@@ -138,8 +138,8 @@ class Bench:
         def work() -> float:
             done = 0.0
             for batch in batches():
-                source = padded([corpus.sources.ids[i].tolist() for i in batch])
-                targets = [corpus.targets[i].tolist() for i in batch]
+                source = padded([corpus.sources.rows[i]["ids"].tolist() for i in batch])
+                targets = [corpus.targets[i]["ids"].tolist() for i in batch]
                 inputs = padded([[VOCABULARY.begin, *target[:-1]] for target in targets])
                 training(source, inputs, torch.tensor([*chain(*targets)], device=self.device))
                 done += sum(worth[index] for index in batch)
@@ -176,13 +176,12 @@ def whole(word: str) -> list[str]:
 
 def encoded(side: SourceSide, sentences: Sentences) -> Corpus:
     """Return a corpus of the translations of all sentences, then the examples of the side's other tasks."""
-    features, targets = [], []
+    corpus = Corpus(VOCABULARY)
     for task, idea in side.tasks.items():
         for record, words in zip(sentences.sources, sentences.targets, strict=True):
-            features.append(side.features(record, whole, task))
             entries = words if task == "translate" else idea.target(record, task)
-            targets.append(np.array(VOCABULARY.encode_target(entries), np.int32))
-    return Corpus(VOCABULARY, Sources.encode(features, VOCABULARY), targets)
+            corpus.append(side.features(record, whole, task), entries)
+    return corpus
 
 
 def compare_training(rounds: int, device: torch.device) -> Iterator[Comparison | Measure]:

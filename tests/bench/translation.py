@@ -86,7 +86,7 @@ class Searches:
 
         plain = encoded(SYSTEMS["sequence"], self.sentences).sources
         entries = [*VOCABULARY.target, *VOCABULARY.source]
-        tokens = [[entries[number] for number in ids] for ids in plain.ids]
+        tokens = [[entries[number] for number in row["ids"]] for row in plain.rows]
         with TemporaryDirectory() as folder:
             write_network(self.model("sequence").network, VOCABULARY, Path(folder))
             kind = "int8" if int8 else "float32"

@@ -127,7 +127,7 @@ def test_a_forced_search_computes_the_states_of_training(target: str) -> None:
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target)
     side, entries = tiny.TARGET_SYSTEMS[target], tiny.target_entries(target)
-    for index, target_ids in enumerate(corpus.targets):
+    for index, row_of_target in enumerate(corpus.targets):
         source, batch = corpus.batch([index], CPU)
         encoded = model.encode(source)
         expected = model.network.logits(model.decoder(model.network, batch, encoded)[0])
@@ -139,7 +139,7 @@ def test_a_forced_search_computes_the_states_of_training(target: str) -> None:
         hypotheses.states = states
         steps.grow(hypotheses)
         row = 0
-        for position, number in enumerate(target_ids.tolist()):
+        for position, number in enumerate(row_of_target["ids"].tolist()):
             found = steps.logits(ids)[0, row]
             torch.testing.assert_close(found, expected[position], atol=2e-6, rtol=1e-6)
             if position == len(entries[index]):

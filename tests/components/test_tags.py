@@ -26,7 +26,7 @@ def test_losses_match_the_definition() -> None:
         losses = model.loss(*corpus.batch([2, 0, 3, 1], CPU)).each
     place = 0
     for index in (2, 0, 3, 1):
-        gold = corpus.targets[index].tolist()
+        gold = corpus.targets[index]["ids"].tolist()
         alone = model.encode(corpus.batch([index], CPU)[0])
         for known, number in enumerate(gold):
             ids = [vocabulary.begin, *gold[:known]]
@@ -41,7 +41,8 @@ def test_words_equal_those_of_sequence() -> None:
     corpus, vocabulary = tiny.corpus("sequence", "tags")
     model = tiny.model("sequence", vocabulary, target="tags")
     first = len(vocabulary.target) - corpus.unread
-    words = Corpus(vocabulary, corpus.sources, [ids[ids < first] for ids in corpus.targets], WORDS)
+    kept = [{**row, "ids": row["ids"][row["ids"] < first]} for row in corpus.targets]
+    words = Corpus(vocabulary, corpus.sources, kept, WORDS)
     plain = TranslationModel(tiny.CONFIG, source_side({"sequence": {}}), target_side({"sequence": {}}), vocabulary)
     plain.load_state_dict(model.state_dict())
     plain.network.output_bias.data[first:] = -1e9

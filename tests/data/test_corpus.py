@@ -7,18 +7,18 @@ import torch
 
 from synmt.data.bitext import Bitext
 from synmt.data.corpus import Corpus
-from synmt.data.preparation import build_vocabulary, encode, training_examples
+from synmt.data.preparation import build_vocabulary, encode_corpus, training_examples
 from synmt.data.records import SentencePair
 from synmt.model.config import BatchBy, ModelConfig
 from synmt.model.source import source_side
-from synmt.streams import Line
+from synmt.streams import Line, Notes
 from synmt.text.bpe import Bpe
 from tests import tiny
 
 
 def test_the_order_depends_only_on_seed_and_epoch() -> None:
     data, _ = tiny.corpus("sequence")
-    data.sources.ids, data.targets = [*data.sources.ids] * 20, [*data.targets] * 20
+    data.sources.rows, data.targets = [*data.sources.rows] * 20, [*data.targets] * 20
     first = list(data.shuffled_batches(16, seed=1, epoch=0))
     assert list(data.shuffled_batches(16, seed=1, epoch=0)) == first
     assert list(data.shuffled_batches(16, seed=1, epoch=1)) != first
@@ -30,9 +30,9 @@ def test_the_order_depends_only_on_seed_and_epoch() -> None:
 def test_batches_are_within_the_counted_budget(by: BatchBy) -> None:
     (data, _), (plain, _) = tiny.corpus("mask"), tiny.corpus("sequence")
     lengths: dict[BatchBy, Callable[[int], int]] = {
-        "tokens": lambda pair: max(len(data.sources.ids[pair]), len(data.targets[pair])),
-        "target-tokens": lambda pair: len(data.targets[pair]),
-        "subwords": lambda pair: max(len(plain.sources.ids[pair]), len(plain.targets[pair])),
+        "tokens": lambda pair: max(len(side[pair]["ids"]) for side in (data.sources.rows, data.targets)),
+        "target-tokens": lambda pair: len(data.targets[pair]["ids"]),
+        "subwords": lambda pair: max(len(side[pair]["ids"]) for side in (plain.sources.rows, plain.targets)),
         "sentences": lambda pair: 1,
     }
     for limit in (1, 3, 12, 1000):
@@ -52,7 +52,7 @@ def corpus_of(system: str, target: str, bitext: Bitext, bpe: Bpe, max_length: in
     sides = source_side(tiny.SYSTEMS[system]), tiny.TARGET_SYSTEMS[target]
     config = ModelConfig(*sides, ("en", "de"), "none", tiny.CONFIG)
     vocabulary = build_vocabulary(bitext, config, bpe)
-    return encode(training_examples(bitext, config, bpe), config, vocabulary, max_length)[0]
+    return encode_corpus(training_examples(bitext, config, bpe), config, vocabulary, max_length, Notes())
 
 
 def test_batches_of_subwords_are_the_same_for_all_systems() -> None:

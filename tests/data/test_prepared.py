@@ -1,7 +1,6 @@
 """Columns on disk give the same batches as in memory, are computed once, and are found by their inputs."""
 
 import errno
-import io
 import os
 import re
 import shutil
@@ -13,25 +12,24 @@ from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any, get_args
 
-import numpy as np
 import orjson
 import pytest
 import torch
+from safetensors.numpy import load_file
 
-from synmt.data import bitext, columns, prepared
+from synmt.data import bitext, preparation, prepared
 from synmt.data.bitext import Bitext, read_bitext
-from synmt.data.columns import TextPairs, open_arrays, open_corpus
-from synmt.data.preparation import Counts, encode_corpus, training_examples
-from synmt.data.prepared import DESCRIPTION, limit, made_of
+from synmt.data.preparation import Counts, encode_corpus, open_corpus, prepare, training_examples
+from synmt.data.prepared import DESCRIPTION, SCHEMA, limit, made_of
 from synmt.data.records import SentencePair
-from synmt.data.rows import ArrayWriter
+from synmt.data.rows import write_shard
 from synmt.model.config import ModelConfig
 from synmt.model.files import locked
-from synmt.model.made import differing
+from synmt.model.folder import ModelFolder
+from synmt.model.made import differing, digest
 from synmt.model.source import SourceFeatures, SourceSide, source_side
 from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import BadInput, BadLines, Line, Notes, WrongUsage
-from synmt.text.tokenization import Words
 from synmt.training.config import TrainingConfig
 from synmt.training.fit import Recipe
 from synmt.training.run import PairFiles, TrainingText
@@ -43,6 +41,7 @@ from tests.training.test_run import assert_same_tensors, log_rows, newest
 
 ONE = replace(SHORT, updates=1)
 CPU = torch.device("cpu")
+SHARD = "0.source.safetensors"
 
 
 def masked(pairs: int) -> list[SentencePair]:
@@ -79,13 +78,13 @@ def test_batches_from_disk_equal_those_from_memory(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(columns, "WINDOW", 5)
+    monkeypatch.setattr(preparation, "WINDOW", 5)
     config = ModelConfig(
         source_side(tiny.SYSTEMS[source]), tiny.TARGET_SYSTEMS[target], ("en", "de"), "none", tiny.CONFIG
     )
     pairs = Bitext(masked(23))
-    text, notes = TextPairs(pairs, Words("none"), Notes(), 1), Notes()
-    bpe = text.joint_bpe(30)
+    notes, of_disk = Notes(), Notes()
+    bpe = pairs.joint_bpe(30)
     counts = Counts.of(training_examples(pairs, config, bpe, dropout=subword_dropout))
     vocabulary = counts.vocabulary(config.target)
     plan = PrefixPlan(2, 50)
@@ -95,10 +94,10 @@ def test_batches_from_disk_equal_those_from_memory(
     examples = training_examples(pairs, config, bpe, bare=tree_dropout > 0, dropout=subword_dropout)
     in_memory = encode_corpus(examples, config, vocabulary, training.max_length, notes, plan)
     in_memory.tree_dropout = tree_dropout
-    found, checksums = text.write(tmp_path, config, bpe, training)
+    found, checksums = prepare(tmp_path, pairs, config, bpe, training, of_disk)
     assert found == vocabulary
-    on_disk = open_corpus(tmp_path, open_arrays(tmp_path, checksums), config, vocabulary, training)
-    assert list(text.notes) == list(notes)
+    on_disk = open_corpus(tmp_path, checksums, config, vocabulary, training)
+    assert list(of_disk) == list(notes)
     assert 0 < len(on_disk) == len(in_memory)
     for epoch in range(2):
         batches = list(in_memory.shuffled_batches(30, 1, epoch))
@@ -153,7 +152,7 @@ def test_text_is_no_longer_needed_after_training(tmp_path: Path) -> None:
 
 def test_several_processes_prepare_the_same_columns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Both files have records with trees, a bad line, some sentences without a tree, and a tree to be lifted."""
-    for module in (bitext, columns):
+    for module in (bitext, preparation):
         monkeypatch.setattr(module, "WINDOW", 7)
     data = with_target_trees(write_corpus(tmp_path))
     lines = Path(data.source).read_text().splitlines()
@@ -259,7 +258,7 @@ def test_processes_that_start_together_compute_columns_once(tmp_path: Path, monk
 
     def prepare() -> None:
         with text.prepared(None, Notes(), BadLines()) as pairs:
-            lengths.append(len(pairs))
+            lengths.append(pairs.count)
             together.wait()
 
     threads = [Thread(target=prepare) for _ in range(3)]
@@ -291,9 +290,14 @@ def test_columns_depend_on_everything_that_affects_them_and_nothing_else(tmp_pat
     assert other(model=replace(model, tokenizer="moses")) == ["--tokenizer"]
     assert other(model=replace(model, languages=("en", "fr"))) == ["language"]
     assert other(model=replace(model, network=tiny.CONFIG)) == []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prepared, "_versions", lambda: "sacremoses 0")
-        assert other() == ["versions of libraries"]
+    for name, value, said in (
+        ("_versions", lambda: "sacremoses 0", "versions of libraries"),
+        ("_code_of_others", lambda model: {"package component.py": "1"}, "code of components"),
+        ("SCHEMA", SCHEMA + 1, "schema"),
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(prepared, name, value)
+            assert other() == [said]
     others = "system, or other options of its components"
     assert other(model=replace(model, source=source_side({"pascal": {}})))[0] == others
     assert other(model=replace(model, target=tiny.TARGET_SYSTEMS["transitions"]))[0] == others
@@ -343,7 +347,7 @@ def test_the_cache_removes_the_least_recently_used_columns(tmp_path: Path) -> No
     folders = [tmp_path / name for name in "abcd"]
     for age, folder in enumerate(folders):
         folder.mkdir()
-        (folder / "0.npy").write_bytes(bytes(100))
+        (folder / SHARD).write_bytes(bytes(100))
         os.utime(folder, (age, age))
     with locked(folders[0], shared=True):
         limit(tmp_path, 250, folders[3])
@@ -476,16 +480,17 @@ def test_a_full_disk_falls_back_and_leaves_nothing_behind(
 ) -> None:
     """calls: the number of writes to the cache that succeed."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    done, write = Counter[str](), ArrayWriter.append
+    monkeypatch.setattr(preparation, "WINDOW", 5)
+    done = Counter[str]()
 
-    def append(self: ArrayWriter, values: Any) -> None:
-        done["writes"] += str(tmp_path / "cache") in str(self._stream.name)
-        if str(tmp_path / "cache") in str(self._stream.name) and done["writes"] > calls:
+    def write(path: Path, *arguments: Any) -> str:
+        done["writes"] += path.is_relative_to(tmp_path / "cache")
+        if path.is_relative_to(tmp_path / "cache") and done["writes"] > calls:
             raise OSError(number, os.strerror(number))
-        write(self, values)
+        return write_shard(path, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ArrayWriter, "append", append)
+        patch.setattr(preparation, "write_shard", write)
         (said,) = retrained(cached, tmp_path / "model", noted)
     assert said.startswith(USELESS) and os.strerror(number) in said
     left = [path for path in (tmp_path / "cache").rglob("*") if path.name not in ("synmt", "columns")]
@@ -499,11 +504,12 @@ def test_whatever_changes_in_the_cache_is_noticed(
     """Every value of the description, and every file: cut, lengthened, or with an altered byte."""
     folder = only(own_cache / "synmt" / "columns")
     known = orjson.loads((folder / DESCRIPTION).read_bytes())["made_of"]
+    config = ModelFolder.open(cached[2].parent, ModelConfig).config
     whole = {path: path.read_bytes() for path in folder.iterdir()}
 
     def is_noticed() -> bool:
         try:
-            prepared.open_pairs(folder, known)
+            prepared.open_pairs(folder, known, config, ONE)
         except BadInput:
             return True
         return False
@@ -511,7 +517,7 @@ def test_whatever_changes_in_the_cache_is_noticed(
     assert not is_noticed()
     description = folder / DESCRIPTION
     said = orjson.loads(whole.pop(description))
-    texts = [b"", b"{", b"[]", b"null", b"1", b"[" * 10**5, b"\xff", b'{"format": 4}']
+    texts = [b"", b"{", b"[]", b"null", b"1", b"[" * 10**5, b"\xff", b'{"schema": 4}']
     for name, value in said.items():
         texts.append(orjson.dumps({key: each for key, each in said.items() if key != name}))
         values: list[Any] = [None, -1, 0, 1e300, "", "x", [], {}, [[]], {"x": 1}]
@@ -525,20 +531,15 @@ def test_whatever_changes_in_the_cache_is_noticed(
         middle = len(data) // 2
         for place in (middle, len(data) - 1):
             path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
-            assert is_noticed() or same_numbers(path, data), path
+            assert is_noticed(), path
         for change in (b"", data[:5], data[:middle], data[:-1]):
             path.write_bytes(change)
             assert is_noticed() or change + b"\n" == data, path
         path.write_bytes(data)
     assert not is_noticed()
-    (folder / "0.npy").write_bytes(b"")
+    (folder / SHARD).write_bytes(b"")
     (said_of_it,) = retrained(cached, tmp_path / "model", noted)
-    assert "0.npy: " in said_of_it and said_of_it.endswith("; the columns were computed again")
-
-
-def same_numbers(path: Path, data: bytes) -> bool:
-    """Return whether an .npy file still has the numbers of `data`, since only its padding differs."""
-    return path.suffix == ".npy" and np.load(path).tobytes() == np.load(io.BytesIO(data)).tobytes()
+    assert f"{SHARD}: " in said_of_it and said_of_it.endswith("; the columns were computed again")
 
 
 def test_a_description_that_cannot_be_replaced(cached: Cached, own_cache: Path, tmp_path: Path, noted: Noted) -> None:
@@ -549,27 +550,29 @@ def test_a_description_that_cannot_be_replaced(cached: Cached, own_cache: Path, 
     assert said.startswith(USELESS) and DESCRIPTION in said
 
 
-def numbers(path: Path, values: Any) -> None:
-    np.save(path, np.array(values))
-
-
 def edited(kept: Path, **changed: Any) -> None:
     """Change the description and its checksum, as an attacker could."""
     said = {**orjson.loads((kept / DESCRIPTION).read_bytes()), **changed}
-    (kept / DESCRIPTION).write_bytes(orjson.dumps({**said, "checksum": prepared._checksum_of(said)}))
+    del said["checksum"]
+    (kept / DESCRIPTION).write_bytes(orjson.dumps({**said, "checksum": digest(said)}))
 
 
-def with_checksum(kept: Path, number: int, change: Callable[[Any], Any]) -> None:
-    """Change the numbers of an array and its checksum, as an attacker could."""
-    import hashlib
+def replaced(kept: Path, **changed: Any) -> None:
+    """Change arrays of a shard and its checksum, as an attacker could; None removes an array."""
+    arrays = {**load_file(kept / SHARD), **changed}
+    checksum = write_shard(kept / SHARD, {name: each for name, each in arrays.items() if each is not None})
+    ((_, target),) = orjson.loads((kept / DESCRIPTION).read_bytes())["shards"]
+    edited(kept, shards=[[checksum, target]])
 
-    path = kept / f"{number}.npy"
-    values = change(np.load(path))
-    np.save(path, values)
-    arrays = orjson.loads((kept / DESCRIPTION).read_bytes())["arrays"]
-    name = list(arrays)[number]
-    arrays[name][1] = hashlib.blake2b(values.tobytes(), digest_size=16).hexdigest()
-    edited(kept, arrays=arrays)
+
+def array(kept: Path, name: str) -> Any:
+    return load_file(kept / SHARD)[name]
+
+
+def huge(starts: Any) -> Any:
+    """Return places of rows whose lengths overflow to small numbers."""
+    starts[1:-1:2] = -(2**63)
+    return starts
 
 
 def elsewhere(path: Path) -> None:
@@ -580,22 +583,40 @@ def elsewhere(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "cause"),
     [
-        (lambda kept: os.truncate(kept / "0.npy", (kept / "0.npy").stat().st_size - 4), "0.npy: "),
-        (lambda kept: os.truncate(kept / "0.npy", 5), "0.npy: "),
-        (lambda kept: (kept / "0.npy").write_bytes((kept / "0.npy").read_bytes()[:-1] + b"\x01"), "0.npy: damaged"),
-        (lambda kept: (kept / "1.ends.npy").unlink(), "1.ends.npy: No such file"),
-        (lambda kept: elsewhere(kept / "0.npy"), "0.npy: leads out of the folder"),
-        (lambda kept: numbers(kept / "0.npy", [{"an": "object"}]), "0.npy: "),
-        (lambda kept: numbers(kept / "0.npy", [1.0]), "0.npy: 1 dimensions of float64, not one of int32"),
+        (lambda kept: os.truncate(kept / SHARD, (kept / SHARD).stat().st_size - 4), f"{SHARD}: damaged"),
+        (lambda kept: os.truncate(kept / SHARD, 5), f"{SHARD}: damaged"),
+        (lambda kept: (kept / SHARD).write_bytes((kept / SHARD).read_bytes()[:-1] + b"\x01"), f"{SHARD}: damaged"),
+        (lambda kept: (kept / "0.target.safetensors").unlink(), "0.target.safetensors: No such file"),
+        (lambda kept: elsewhere(kept / SHARD), f"{SHARD}: leads out of the folder"),
         (lambda kept: append(str(kept / "vocab.target.txt"), "new\n"), "their checksum does not match"),
         (lambda kept: (kept / DESCRIPTION).write_text("{"), f"{DESCRIPTION}: unexpected"),
-        (lambda kept: (kept / DESCRIPTION).write_text("{}"), f"{DESCRIPTION}: the field 'format' is missing"),
-        (lambda kept: edited(kept, format=99), f"{DESCRIPTION}: was prepared in format 99, but this synmt"),
+        (lambda kept: (kept / DESCRIPTION).write_text("{}"), f"{DESCRIPTION}: the field 'schema' is missing"),
+        (lambda kept: edited(kept, schema=99), f"{DESCRIPTION}: has the schema 99, but this synmt"),
         (lambda kept: edited(kept, pairs=-1), f"{DESCRIPTION}: the number of pairs is -1"),
-        (lambda kept: edited(kept, arrays={"../x": ["int32", "a", "b"]}), "0.npy: damaged"),
-        (lambda kept: edited(kept, arrays={"../x": ["O", "a", "b"]}), "../x have the type 'O'"),
         (lambda kept: edited(kept, bad=[1]), f"{DESCRIPTION}: "),
-        (lambda kept: edited(kept, arrays=["a"]), f"{DESCRIPTION}: "),
+        (lambda kept: edited(kept, shards=["a"]), "expected shards of source and target"),
+        (lambda kept: edited(kept, shards=[]), "expected shards of source and target"),
+        (lambda kept: edited(kept, shards=[["a"] * 3]), "expected shards of source and target"),
+        (lambda kept: edited(kept, shards=[["a", "b"]]), f"{SHARD}: damaged"),
+        (lambda kept: edited(kept, shards=5), f"{DESCRIPTION}: "),
+        # What a stranger could write, with the right checksums:
+        (lambda kept: replaced(kept, ids=array(kept, "ids") + 99), f"{SHARD}: ids outside of 0"),
+        (lambda kept: replaced(kept, ids=array(kept, "ids") - 99), f"{SHARD}: ids outside of 0"),
+        (lambda kept: replaced(kept, ids=array(kept, "ids")[1:]), f"{SHARD}: rows that are not those of"),
+        (lambda kept: replaced(kept, ids=array(kept, "ids") + 0.5), f"{SHARD}: ids have 1 dimensions of float64"),
+        (lambda kept: replaced(kept, ids=array(kept, "ids")[:, None]), f"{SHARD}: ids have 2 dimensions of int32"),
+        (lambda kept: replaced(kept, ids=None), f"{SHARD}: the field 'ids' is missing"),
+        (lambda kept: replaced(kept, starts=-array(kept, "starts")), f"{SHARD}: rows that are not those of"),
+        (lambda kept: replaced(kept, starts=array(kept, "starts")[:0]), f"{SHARD}: rows that are not those of"),
+        (lambda kept: replaced(kept, starts=array(kept, "starts") + 1), f"{SHARD}: rows that are not those of"),
+        (lambda kept: replaced(kept, starts=huge(array(kept, "starts"))), f"{SHARD}: rows that are not those of"),
+        (lambda kept: replaced(kept, words=array(kept, "words")[1:]), f"{SHARD}: rows with other numbers of words"),
+        (lambda kept: replaced(kept, words=-array(kept, "words")), f"{SHARD}: rows with other numbers of words"),
+        (lambda kept: replaced(kept, words=array(kept, "words") + 99), f"{SHARD}: rows with other numbers of words"),
+        (
+            lambda kept: replaced(kept, starts=array(kept, "starts")[[0, -1]], words=array(kept, "words")[:1]),
+            "the sides have .* rows",
+        ),
     ],
 )
 def test_damaged_columns_are_computed_again(
@@ -612,29 +633,13 @@ def test_damaged_columns_are_computed_again(
     assert "computed again" not in noted()
 
 
-@pytest.mark.parametrize(
-    ("change", "cause"),
-    [
-        (lambda kept: with_checksum(kept, 0, lambda ids: ids + 99), "kept/.*: an id outside of 0"),
-        (lambda kept: with_checksum(kept, 0, lambda ids: ids[1:]), "kept/.*: .* numbers in rows of"),
-        (lambda kept: edited(kept, arrays={}), "no sentence pairs"),
-    ],
-)
-def test_false_columns_are_refused(change: Callable[[Path], None], cause: str, tmp_path: Path) -> None:
-    data, kept = write_corpus(tmp_path), tmp_path / "kept"
-    run(tmp_path / "first", data, config=ONE, prepared=kept)
-    change(only(kept))
-    with pytest.raises(BadInput, match=cause):
-        run(tmp_path / "second", data, config=ONE, prepared=kept)
-
-
 def test_half_written_columns_are_made_again(tmp_path: Path) -> None:
     data, kept = write_corpus(tmp_path), tmp_path / "kept"
     first = run(tmp_path / "first", data, config=ONE, prepared=kept)
     (only(kept) / DESCRIPTION).unlink()
-    (only(kept) / "99.npy").write_text("half")
+    (only(kept) / "99.source.safetensors").write_text("half")
     assert_same_tensors(first.parameters, run(tmp_path / "second", data, config=ONE, prepared=kept).parameters)
-    assert not (only(kept) / "99.npy").exists()
+    assert not (only(kept) / "99.source.safetensors").exists()
 
 
 def test_useless_pairs_are_refused(tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ def test_padding_changes_nothing(system: str) -> None:
     sources, vocabulary = tiny.sources_and_vocabulary(system)
     model = tiny.model(system, vocabulary)
     together = encoded(model, [0, 1, 2, 3], system)
-    for index, ids in enumerate(sources.ids):
+    for index, row in enumerate(sources.rows):
         alone = encoded(model, [index], system)
-        torch.testing.assert_close(together[index, : len(ids)], alone[0], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(together[index, : len(row["ids"])], alone[0], atol=1e-5, rtol=1e-5)
 
 
 def test_the_loss_of_a_batch_is_the_sum_over_its_sentences(system: str) -> None:

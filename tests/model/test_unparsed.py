@@ -83,9 +83,9 @@ def test_mixed_batches_equal_single_sentences(system: str) -> None:
     sources, padding = sources_of(system, records)
     together = model.encode(sources.batch(range(len(records)), padding, CPU))
     losses = [loss_of(together)]
-    for index, ids in enumerate(sources.ids):
+    for index, row in enumerate(sources.rows):
         alone = model.encode(sources.batch([index], padding, CPU))
-        torch.testing.assert_close(together.states[index, : len(ids)], alone.states[0], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(together.states[index, : len(row["ids"])], alone.states[0], atol=1e-5, rtol=1e-5)
         losses.append(loss_of(alone))
     assert losses[0] == pytest.approx(sum(losses[1:]), rel=1e-4)
 
@@ -122,7 +122,7 @@ def corpus(system: str, tree_dropout: float) -> Corpus:
 def test_tree_dropout_selects_sentences() -> None:
     data = corpus("mask", 0.3)
     torch.manual_seed(0)
-    lengths = [len(data.sources.ids[2]), len(data.bare.ids[2])]
+    lengths = [len(side.rows[2]["ids"]) for side in (data.sources, data.bare)]
     drawn = data.batch([2] * 2000, CPU)[0]
     assert drawn.padding is not None
     found = (~drawn.padding).sum(dim=1)

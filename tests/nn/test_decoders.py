@@ -22,9 +22,10 @@ POST_NORM, ROTARY = replace(tiny.CONFIG, norm="post"), replace(tiny.CONFIG, posi
 
 
 def edges_of(corpus: Corpus, index: int) -> list[Edge]:
-    if not corpus.values:
+    row = corpus.targets[index]
+    if not corpus.side.fields:
         return []
-    found = graph({name: torch.tensor([corpus.values[name][index].tolist()]) for name in GRAPH})
+    found = graph({name: torch.tensor([row[name].tolist()]) for name in GRAPH})
     births, labels = found["births"][0], found["labels"][0]
     return [
         (parent, child, int(labels[child]), int(births[child, parent]))
@@ -47,7 +48,7 @@ def test_packed_prefixes_equal_a_loop_over_prefixes(target: str, config: Transfo
     expected = {}
     for row, index in enumerate(BATCH):
         alone = model.encode(corpus.batch([index], CPU)[0])
-        ids = [vocabulary.begin, *corpus.targets[index].tolist()]
+        ids = [vocabulary.begin, *corpus.targets[index]["ids"].tolist()]
         for length in range(1, len(ids)):
             state = slow_state(model, ids[:length], edges_of(corpus, index), alone)
             expected[row * batch.inputs.shape[1] + length - 1] = state

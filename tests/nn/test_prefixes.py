@@ -56,7 +56,7 @@ def test_the_mean_of_sampled_losses_is_the_exact_loss(target: str, monkeypatch: 
         assert targets.tokens == tokens
         return loss.detach(), model.network.output_bias.grad.clone()
 
-    tokens = len(exact.targets[0])
+    tokens = len(exact.targets[0]["ids"])
     draws = []
     for number in range(tokens):
         start = torch.tensor([(number + 0.5) / tokens], dtype=torch.float64)
@@ -101,7 +101,7 @@ def gradients(corpus: Corpus, model: TranslationModel, word_dropout: float = 0.0
     updater = Updater(model, corpus, config, Processes(0, 1, CPU))
     model.zero_grad()
     _, tokens, _ = updater(updater.step([[0, 1, 2, 3]], 1), learning_rate=0.0)
-    assert tokens == sum(map(len, corpus.targets))
+    assert tokens == sum(len(row["ids"]) for row in corpus.targets)
     names = [name for name, _ in model.named_parameters()]
     return {name: each / tokens for name, each in zip(names, updater.gradients, strict=True)}
 
@@ -159,7 +159,7 @@ def test_only_one_pack_is_in_memory(target: str) -> None:
 @pytest.mark.parametrize(("target", "longest"), [("bitran", 6), ("gcn", 12)])
 def test_the_parts_of_a_batch_have_its_loss(target: str, longest: int) -> None:
     whole, vocabulary = tiny.corpus("sequence", target)
-    assert max(map(len, whole.targets)) == longest
+    assert max(len(row["ids"]) for row in whole.targets) == longest
     in_parts, _ = tiny.corpus("sequence", target, prefix_tokens=longest * (longest + 1) // 2)
     model = tiny.model("sequence", vocabulary, target=target)
     parts = in_parts.parts([0, 1, 2, 3])
@@ -178,8 +178,9 @@ def test_a_plan_computes_all_prefixes_in_bounded_packs(target: str, positions: i
     model = tiny.model("sequence", vocabulary, target=target)
     source, targets = packed.batch([0, 1, 2, 3], CPU)
     sizes = [sum(each.sizes) for each in targets.prefixes]
-    assert sum(sizes) == sum(len(each) * (len(each) + 1) // 2 for each in whole.targets)
-    assert max(sizes) < positions + max(map(len, whole.targets))
+    lengths = [len(row["ids"]) for row in whole.targets]
+    assert sum(sizes) == sum(length * (length + 1) // 2 for length in lengths)
+    assert max(sizes) < positions + max(lengths)
     assert (len(sizes) > 1) == (positions < 1000)
     expected = model.loss(*whole.batch([0, 1, 2, 3], CPU)).each
     torch.testing.assert_close(model.loss(source, targets).each, expected, atol=1e-5, rtol=1e-5)

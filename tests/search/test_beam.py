@@ -123,7 +123,9 @@ def test_strict_translations_are_trees(target: str, end_bias: float, max_length_
                 record = read_transitions(entries, side.style)
                 check_heads(record.heads)
                 assert record.heads.count(0) == 1
-                assert sum(not is_arc(entry) for entry in entries) <= sources.words[sentence] + max_length_offset
+                assert (
+                    sum(not is_arc(entry) for entry in entries) <= sources.rows[sentence]["words"] + max_length_offset
+                )
 
 
 def test_without_constraints_a_string_may_not_be_a_tree() -> None:
@@ -183,7 +185,7 @@ def test_log_probabilities_equal_those_of_training(target: str, positions: Posit
     ended = 0
     config = SearchConfig(max_length_offset=8)
     for hypothesis in beam_search(model, sources.batch([0], vocabulary.padding, CPU), config, arcs)[0]:
-        limit = int(sources.words[0]) + config.max_length_offset
+        limit = int(sources.rows[0]["words"]) + config.max_length_offset
         entries = [vocabulary.target[number] for number in hypothesis.ids]
         if limit in (len(entries), sum(read_tag(entry) is None for entry in entries)):  # no end of sentence
             continue
@@ -200,7 +202,7 @@ def test_the_length_limit_counts_words_not_nodes() -> None:
     model = tiny.model("mask", vocabulary)
     model.network.output_bias.data[END] = -50.0
     found = beam_search(model, sources.batch([0], vocabulary.padding, CPU), SearchConfig(max_length_offset=2))
-    assert {len(hypothesis.ids) for hypothesis in found[0]} == {sources.words[0] + 2}
+    assert {len(hypothesis.ids) for hypothesis in found[0]} == {sources.rows[0]["words"] + 2}
 
 
 @given(st.integers(1, 3000), st.integers(1, 12), st.integers(0, 2**31))

@@ -56,7 +56,7 @@ def test_token_scores_match_a_slow_search(target: str, tmp_path: Path) -> None:
     side = tiny.TARGET_SYSTEMS[target]
     arcs = slow_arcs(side, vocabulary)
     for index, each in enumerate(found):
-        ids = corpus.targets[index].tolist()
+        ids = corpus.targets[index]["ids"].tolist()
         encoded = translator.model.encode(corpus.batch([index], CPU)[0])
         for place, (number, value) in enumerate(zip(ids, each.log_probabilities, strict=True)):
             logits = next_logits(translator.model, ids[:place], encoded, arcs)

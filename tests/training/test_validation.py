@@ -69,7 +69,8 @@ def test_losses_of_words_and_arcs(target: str, tmp_path: Path) -> None:
     scores = validation.scores([validation.share(model, Processes(0, 1, CPU))])
     arcs = slow_arcs(folder.config.target, vocabulary)
     losses: dict[str, list[float]] = {"words": [], "arcs": []}
-    for index, ids in enumerate(corpus.targets):
+    for index, row in enumerate(corpus.targets):
+        ids = row["ids"]
         encoded = model.encode(corpus.batch([index], CPU)[0])
         for place, number in enumerate(ids.tolist()):
             logits = next_logits(model, ids[:place].tolist(), encoded, arcs)

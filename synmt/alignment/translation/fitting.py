@@ -171,8 +171,12 @@ class LinkedData:
     def made_of(self) -> dict[str, str]:
         return inputs_of(self.bitext, self.links)
 
-    def vocabularies(self, config: ModelConfig, bpe: Bpe) -> tuple[Vocabulary]:
-        return (build_vocabulary(self.bitext, config, bpe),)
+    def __len__(self) -> int:
+        return len(self.bitext)
+
+    def entries(self, config: ModelConfig, recipe: Recipe[ModelConfig]) -> tuple[Bpe, tuple[Vocabulary]]:
+        bpe = recipe.merges(self.bitext.joint_bpe)
+        return bpe, (build_vocabulary(self.bitext, config, bpe),)
 
     def examples(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Corpus:
         tasks: list[Task] | None = None if self.links is None else ["translate"]

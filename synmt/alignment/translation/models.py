@@ -20,7 +20,7 @@ from synmt.alignment.aligner import FittedText
 from synmt.alignment.extraction import SoftLinks, directions
 from synmt.alignment.translation import DIRECTIONS
 from synmt.alignment.translation.forced import Forced
-from synmt.data.batches import Sources, in_batches
+from synmt.data.batches import in_batches
 from synmt.data.bitext import Bitext
 from synmt.data.corpus import Corpus
 from synmt.data.records import SentencePair
@@ -55,15 +55,14 @@ class Direction:
         Raises BadInput for a record that lacks something the encoder needs.
         """
         bpe, vocabulary, config = self.folder.bpe, self.folder.vocabulary, self.folder.config
-        features, targets = [], []
+        corpus, words = Corpus(vocabulary), []
         for pair in pairs:
             source, target = (pair.target, pair.source) if backward else (pair.source, pair.target)
             with pair.lines[0].naming():
-                features.append(config.source.features(config.learned(source), bpe.segment))
-            targets.append(vocabulary.encode_target(bpe.apply(config.learned(target).tokens)))
-        sources = Sources.encode(features, vocabulary)
-        corpus = Corpus(vocabulary, sources, [np.array(ids, np.int32) for ids in targets])
-        return corpus, [np.array(each.word_of) for each in features]
+                features = config.source.features(config.learned(source), bpe.segment)
+            corpus.append(features, bpe.apply(config.learned(target).tokens))
+            words.append(np.array(features.word_of))
+        return corpus, words
 
     def force(self, corpus: Corpus, batch: Sequence[int]) -> Forced:
         source, target = corpus.batch(batch, self.model.network.embedding.device)

@@ -55,7 +55,7 @@ from synmt.components.contract import (
 )
 from synmt.components.output import Hypothesis, Output, read_string
 from synmt.components.spelling import Spelling
-from synmt.text.vocabulary import is_structural
+from synmt.text.vocabulary import Draft, is_structural
 from synmt.trees.arc_tokens import ROOT_RELATION
 from synmt.trees.transitions import Constraints, transitions_of_record
 
@@ -164,7 +164,7 @@ class TagSpelling(Spelling):
     def subwords(self, entries: Sequence[str]) -> int:
         return len(self.read(entries))
 
-    def flaw(self, entries: Sequence[str], vocabulary: Vocabulary) -> str:
+    def flaw(self, entries: Sequence[str], vocabulary: Vocabulary | Draft) -> str:
         known = all(map(vocabulary.knows, filter(read_tag, entries)))
         return "" if known else "a word whose arcs do not occur in training"
 

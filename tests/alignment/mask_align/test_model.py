@@ -200,8 +200,8 @@ def test_structure_is_read_but_never_predicted() -> None:
     source, _ = corpus.vocabularies
     assert corpus.source.places is not None
     sentences, _ = sides("mask")
-    for sentence, ids, read in zip(sentences, corpus.source.subwords, corpus.source.read.ids, strict=True):
-        assert len(ids) == sentence.words < len(read)
+    for sentence, ids, row in zip(sentences, corpus.source.subwords, corpus.source.read.rows, strict=True):
+        assert len(ids) == sentence.words < len(row["ids"])
         assert np.all(ids < len(source.target))
     assert any(token.startswith(" ") for token in source.source)
     x, _, _ = corpus.batch(range(4), CPU)

@@ -48,7 +48,8 @@ def written_out(model: NeuralHmmModel, source: list[int], target: list[int], bac
 def cut_short(corpus: AlignerCorpus) -> None:
     """Shorten the pairs, so that a sum over all alignments is feasible."""
     for side, most in ((corpus.source, 4), (corpus.target, 3)):
-        side.subwords = side.read.ids = [each[:most] for each in side.subwords]
+        side.subwords = [each[:most] for each in side.subwords]
+        side.read.rows = [{"ids": each, "words": len(each)} for each in side.subwords]
         side.words = [each[:most] for each in side.words]
 
 

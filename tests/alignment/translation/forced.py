@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.translation.idea import Forced, LinkIdea
-from synmt.data.batches import Sources
 from synmt.data.corpus import Corpus
 from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import target_side
@@ -52,8 +50,9 @@ def force(
     swapped = [(target, source) for source, target in pairs]
     both = []
     for (model, part), direction in zip(made, (pairs, swapped), strict=True):
-        sources = Sources.encode([SourceFeatures(source, len(source)) for source, _ in direction], VOCABULARY)
-        targets = [np.array(VOCABULARY.encode_target(target), np.int32) for _, target in direction]
-        batch = Corpus(VOCABULARY, sources, targets).batch(range(len(direction)), torch.device("cpu"))
+        corpus = Corpus(VOCABULARY)
+        for source, target in direction:
+            corpus.append(SourceFeatures(source, len(source)), target)
+        batch = corpus.batch(range(len(direction)), torch.device("cpu"))
         both.append(Forced(model, part, layer, *batch, model.encode(batch[0])))
     return both[0], both[1]
