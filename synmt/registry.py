@@ -14,10 +14,11 @@ class Registry(Mapping[str, Any]):
 
     own: `module:attribute` by name. Other packages add names under the entry point `group`; they cannot replace ours.
     base: if several registries share a group, the base class, `module:Class`, of this registry's attributes.
+    noun: what one of them is called in messages.
     """
 
-    def __init__(self, group: str, own: Mapping[str, str], base: str = "") -> None:
-        self._group, self._own, self._base = group, own, base
+    def __init__(self, group: str, own: Mapping[str, str], base: str = "", noun: str = "name") -> None:
+        self._group, self._own, self._base, self._noun = group, own, base, noun
 
     def __getitem__(self, name: str) -> Any:
         """Import the attribute of a name. Raises KeyError for an unknown name."""
@@ -37,6 +38,19 @@ class Registry(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def named(self, name: str) -> Any:
+        """Import the attribute of a name. Raises ValueError for an unknown name."""
+        if name not in self:
+            raise ValueError(f"unknown {self._noun} {name!r}; known: {', '.join(self)}")
+        return self[name]
+
+    def made(self, options: Any) -> dict[str, Any]:
+        """Return what the attributes return for their options, as stored in a config, by name. Raises ValueError or
+        TypeError for unknown names and invalid options."""
+        if not isinstance(options, Mapping) or not all(isinstance(each, Mapping) for each in options.values()):
+            raise ValueError(f"{self._noun}s must be an object of objects, not {options!r:.40}")
+        return {name: self.named(name)(**own) for name, own in options.items()}
 
     def _takes(self, offered: "EntryPoint") -> bool:
         if offered.name in self._own:

@@ -7,8 +7,10 @@ tensors and presets. spelling.py, output.py and arcs.py are for decoders that wr
 components. Other packages add components under the entry point `synmt.components`.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from synmt.options import chosen
 from synmt.registry import Registry
 
 GROUP = "synmt.components"
@@ -31,6 +33,7 @@ ENCODER_COMPONENTS = Registry(
         "tree-positions": "synmt.components.encoder.tree_positions:TreePositions",
     },
     "synmt.components.contract:EncoderComponent",
+    "component",
 )
 DECODER_COMPONENTS = Registry(
     GROUP,
@@ -44,6 +47,7 @@ DECODER_COMPONENTS = Registry(
         "gcn": "synmt.components.decoder.gcn:Gcn",
     },
     "synmt.components.contract:DecoderComponent",
+    "component",
 )
 
 
@@ -54,3 +58,9 @@ def systems() -> dict[str, tuple[str, str]]:
     """
     of_target: dict[str, Any] = {name: (PLAIN, name) for name in DECODER_COMPONENTS}
     return of_target | {name: (name, PLAIN) for name in ENCODER_COMPONENTS}
+
+
+def options_of(known: Registry, names: Iterable[str], settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return each component's options among the settings, such as `pascal_heads`. Raises ValueError for an unknown
+    one."""
+    return {name: chosen(known.named(name), settings, f"{name}-") for name in names}

@@ -21,27 +21,25 @@ This module imports no torch, because `--help` reads it. Components import torch
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from synmt.components.fields import (
     SOME_HEADS,
     Field,
     Kinds,
-    Layout,
     check_needs,
     lacking,
     mask_over_tokens,
     parents_of_words,
     spans_of_words,
-    subwords,
-    words_of_subwords,
 )
 from synmt.components.state import Automaton, StateFields, WordState
 from synmt.components.values import in_heads, penalties_of, shared_or_per_layer
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, check_settings, rate, setting
+from synmt.streams import counted
 from synmt.text.bpe import JOINER, Segment
 from synmt.text.vocabulary import Vocabulary, structural
 from synmt.trees.arc_tokens import ArcStyle, Kind, Token
@@ -91,12 +89,31 @@ __all__ = [
     "words_of_subwords",
 ]
 
+AnyValue = TypeVar("AnyValue")
 Task = Literal["translate", "parse"]
 Heads = Mapping[int, tuple[int, ...]]  # by layer, counted from 1: heads, counted from 0
 HOOKS = (
     "embed", "bias", "penalty", "scale", "weights", "after", "cross_bias", "cross_scale", "cross_weights", "loss",
     "accuracies",
 )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Layout:
+    """The input of the encoder for a sentence.
+
+    tokens: vocabulary entries, [n].
+    words: the index of the word that each token is a subword of, -1 for structure, [n].
+    parents: if the tokens are a tree in preorder, the index of each node's parent, -1 for the root; else empty.
+    """
+
+    tokens: list[str]
+    words: list[int]
+    parents: list[int] = field(default_factory=list)
+
+    def of_words(self, values: Sequence[AnyValue], otherwise: AnyValue) -> list[AnyValue]:
+        """Return each token's value, given one per word: `otherwise` for a token that is part of no word, [n]."""
+        return [values[word] if word >= 0 else otherwise for word in self.words]
 
 
 @dataclass(frozen=True)
@@ -267,6 +284,56 @@ class DecoderComponent(Component):
         return {}
 
 
+def unparsed(record: ParseRecord, layout: Layout) -> tuple[ParseRecord, Layout]:
+    """Return a sentence and its layout for a component that may only see the number of tokens."""
+    return record.without_trees(), Layout(layout.tokens, [-1] * len(layout.words))
+
+
+def subwords(record: ParseRecord, segment: Segment) -> Layout:
+    """Return the subwords of all words, without begin or end of sentence."""
+    split = [segment(word) for word in record.tokens]
+    words = [word for word, parts in enumerate(split) for _ in parts]
+    return Layout([subword for parts in split for subword in parts], words)
+
+
+def words_of_subwords(record: ParseRecord, segment: Segment, is_subword: list[bool]) -> list[int]:
+    """Return `Layout.words` for tokens among which the subwords of all words occur in order."""
+    words = iter(subwords(record, segment).words)
+    return [next(words) if each else -1 for each in is_subword]
+
+
 def task_mark(task: Task) -> str:
     """Return the token that tells an encoder which task to perform. Word dropout never replaces it."""
     return structural(f"<{task}>")
+
+
+def check_components(components: Mapping[str, Component], config: TransformerConfig, layers: int) -> None:
+    """Raise ValueError if a network with so many layers on this side is too small for the components, and TypeError for
+    a hook that could have no effect."""
+    owners_of_heads(components, config, layers)
+    for each in components.values():
+        each.check_hooks()
+    if sum(each.channels_taken() for each in components.values()) >= config.width:
+        raise ValueError(f"{'+'.join(components)} leaves no room for words in a width of {config.width}")
+
+
+def owners_of_heads(
+    components: Mapping[str, Component], config: TransformerConfig, layers: int
+) -> dict[tuple[int, int], str]:
+    """Return the component that owns each owned head, by layer, counted from 1, and head, counted from 0.
+
+    Raises ValueError for a head that the network does not have, and for a head that two components own.
+    """
+    owners: dict[tuple[int, int], str] = {}
+    for name, each in components.items():
+        for layer, heads in each.owned_heads(config).items():
+            for head in heads:
+                if not (0 < layer <= layers and 0 <= head < config.heads):
+                    sizes = f"{counted(layers, 'layer')} of {counted(config.heads, 'head')}"
+                    raise ValueError(
+                        f"{name} takes {counted(len(heads), 'head')} of layer {layer}, but the network has {sizes}"
+                    )
+                if (layer, head) in owners:
+                    raise ValueError(f"{owners[layer, head]} and {name} both take head {head + 1} of layer {layer}")
+                owners[layer, head] = name
+    return owners

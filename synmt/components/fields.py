@@ -1,17 +1,16 @@
 """The fields of components: their types, and helpers that read them from parse records. It imports no torch."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
-from synmt.text.bpe import Segment
 from synmt.trees.record import UNATTACHED, ParseRecord, check_heads
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-AnyValue = TypeVar("AnyValue")
+    from synmt.components.contract import Layout
+
 Kinds = Literal["bool", "int8", "uint8", "int16", "int32", "float32"]
 SOME_HEADS = "some heads"  # among needs: the heads of a partial tree suffice
 NAMES = {
@@ -57,24 +56,6 @@ class Field:
         return found
 
 
-@dataclass(slots=True)
-class Layout:
-    """The input of the encoder for a sentence.
-
-    tokens: vocabulary entries, [n].
-    words: the index of the word that each token is a subword of, -1 for structure, [n].
-    parents: if the tokens are a tree in preorder, the index of each node's parent, -1 for the root; else empty.
-    """
-
-    tokens: list[str]
-    words: list[int]
-    parents: list[int] = field(default_factory=list)
-
-    def of_words(self, values: Sequence[AnyValue], otherwise: AnyValue) -> list[AnyValue]:
-        """Return each token's value, given one per word: `otherwise` for a token that is part of no word, [n]."""
-        return [values[word] if word >= 0 else otherwise for word in self.words]
-
-
 def lacking(record: ParseRecord, needs: frozenset[str]) -> list[str]:
     """Return the needed fields that a sentence lacks, in words. A partial tree does not count as a whole one."""
     if not record.tokens:
@@ -91,24 +72,6 @@ def check_needs(record: ParseRecord, needs: frozenset[str]) -> None:
         raise ValueError(f"record has no {name}")
 
 
-def unparsed(record: ParseRecord, layout: Layout) -> tuple[ParseRecord, Layout]:
-    """Return a sentence and its layout for a component that may only see the number of tokens."""
-    return record.without_trees(), Layout(layout.tokens, [-1] * len(layout.words))
-
-
-def subwords(record: ParseRecord, segment: Segment) -> Layout:
-    """Return the subwords of all words, without begin or end of sentence."""
-    split = [segment(word) for word in record.tokens]
-    words = [word for word, parts in enumerate(split) for _ in parts]
-    return Layout([subword for parts in split for subword in parts], words)
-
-
-def words_of_subwords(record: ParseRecord, segment: Segment, is_subword: list[bool]) -> list[int]:
-    """Return `Layout.words` for tokens among which the subwords of all words occur in order."""
-    words = iter(subwords(record, segment).words)
-    return [next(words) if each else -1 for each in is_subword]
-
-
 def parents_of_words(record: ParseRecord) -> list[int]:
     """Return the index of each word's head: the word itself if it is the root, -1 if its head is unknown."""
     if not record.heads:
@@ -116,7 +79,7 @@ def parents_of_words(record: ParseRecord) -> list[int]:
     return [-1 if head == UNATTACHED else head - 1 if head else word for word, head in enumerate(record.heads)]
 
 
-def spans_of_words(layout: Layout, words: int) -> tuple[list[int], list[int]]:
+def spans_of_words(layout: "Layout", words: int) -> tuple[list[int], list[int]]:
     """Return the first and the last token of each word, [words] each."""
     first, last = [0] * words, [0] * words
     places = [(word, token) for token, word in enumerate(layout.words) if word >= 0]
@@ -127,7 +90,7 @@ def spans_of_words(layout: Layout, words: int) -> tuple[list[int], list[int]]:
     return first, last
 
 
-def mask_over_tokens(name: str, record: ParseRecord, layout: Layout) -> "NDArray[np.bool_]":
+def mask_over_tokens(name: str, record: ParseRecord, layout: "Layout") -> "NDArray[np.bool_]":
     """Return one of the record's own masks over the tokens of a layout, [n,n], with one row per query.
 
     If the record has no masks at all, no pair is marked. Raises ValueError if it has masks, but not this one.
@@ -145,7 +108,7 @@ def mask_over_tokens(name: str, record: ParseRecord, layout: Layout) -> "NDArray
     return with_none[places[:, None], places]
 
 
-def _rows_of_tokens(record: ParseRecord, layout: Layout, size: int) -> list[int]:
+def _rows_of_tokens(record: ParseRecord, layout: "Layout", size: int) -> list[int]:
     """Return each token's row in a mask over the record's words or over the nodes of its tree; -1 if it has no row."""
     if size == len(record.tokens):
         return layout.words

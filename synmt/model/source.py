@@ -5,10 +5,18 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from synmt.components import ENCODER_COMPONENTS, PLAIN
-from synmt.components.contract import EncoderComponent, Field, Layout, Task, subwords
-from synmt.components.fields import lacking, unparsed
-from synmt.model.side import check_components, components_of, options_of, owners_of_heads
+from synmt.components import ENCODER_COMPONENTS, PLAIN, options_of
+from synmt.components.contract import (
+    EncoderComponent,
+    Field,
+    Layout,
+    Task,
+    check_components,
+    owners_of_heads,
+    subwords,
+    unparsed,
+)
+from synmt.components.fields import lacking
 from synmt.nn.config import TransformerConfig
 from synmt.text.bpe import Segment
 from synmt.trees.record import ParseRecord
@@ -103,12 +111,10 @@ class SourceSide:
 
     def layout(self, record: ParseRecord, segment: Segment, task: Task = "translate") -> Layout:
         """Return how the encoder reads a record."""
-        layouts = (
-            each.layout(record, segment, task)
-            for each in self.components.values()
-            if not lacking(record, each.needs(training=False))
-        )
-        return next((each for each in layouts if each), None) or subwords(record, segment)
+        decider = next((each for each in self.components.values() if each.lays_out()), None)
+        if decider is None or lacking(record, decider.needs(training=False)):
+            return subwords(record, segment)
+        return decider.layout(record, segment, task) or subwords(record, segment)
 
     def features(self, record: ParseRecord, segment: Segment, task: Task = "translate") -> SourceFeatures:
         """Return the features of a record; a component whose record fields are missing treats it as `unparsed`.
@@ -149,7 +155,7 @@ def checked(name: str, component: EncoderComponent, values: Mapping[str, Any], l
 
 def source_side(components: Mapping[str, Mapping[str, Any]]) -> SourceSide:
     """Return the side with these components and options. Raises ValueError or TypeError for invalid ones."""
-    return SourceSide(components_of(ENCODER_COMPONENTS, components))
+    return SourceSide(ENCODER_COMPONENTS.made(components))
 
 
 def source_side_of(names: Sequence[str], settings: Mapping[str, Any]) -> SourceSide:

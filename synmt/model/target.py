@@ -5,10 +5,9 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from synmt.components import DECODER_COMPONENTS, PLAIN
-from synmt.components.contract import Automaton, DecoderComponent, Field
+from synmt.components import DECODER_COMPONENTS, PLAIN, options_of
+from synmt.components.contract import Automaton, DecoderComponent, Field, check_components, owners_of_heads
 from synmt.components.spelling import Spelling
-from synmt.model.side import check_components, components_of, options_of, owners_of_heads
 from synmt.nn.config import TransformerConfig
 from synmt.streams import Message
 from synmt.text.bpe import Segment
@@ -170,7 +169,7 @@ def target_side(ideas: Mapping[str, Mapping[str, Any]], arcs: Mapping[str, bool]
     style = ArcStyle(**(arcs or {}))
     if not all(type(value) is bool for value in asdict(style).values()):
         raise ValueError("split and root_arc must be true or false")
-    return TargetSide(components_of(DECODER_COMPONENTS, ideas), style)
+    return TargetSide(DECODER_COMPONENTS.made(ideas), style)
 
 
 def target_side_of(

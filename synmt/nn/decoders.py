@@ -196,12 +196,12 @@ class CausalDecoder(Decoder):
     def _run(
         self, network: Transformer, inputs: Tensor, fields: Mapping[str, Tensor], encoded: Encoded, losses: bool = False
     ) -> tuple[Tensor, Hooks]:
+        if not self.parts:
+            return network.decode(network.embed(inputs), encoded.states, encoded.cross), Hooks([], [])
         rows, length = inputs.shape
         queries = torch.arange(length, device=inputs.device)
         sentences = torch.arange(rows, device=inputs.device)
-        runs = self.runs(self.expanded(fields), queries, encoded, sentences, losses) if self.parts else []
-        if not runs:
-            return network.decode(network.embed(inputs), encoded.states, encoded.cross), Hooks([], [])
+        runs = self.runs(self.expanded(fields), queries, encoded, sentences, losses)
         hooks = Hooks(runs, causal_edits(runs, self.config, (rows, self.config.heads, length, length), queries))
         cross = cross_of_decoder(runs, self.config, (rows, self.config.heads, length), encoded)
         with hooks.recording([layer.attention for layer in network.decoder_layers]):

@@ -3,7 +3,7 @@
 Shapes: B sentences, n positions, H heads, d width.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -68,8 +68,10 @@ def _selected(cross: Sequence[Edit], sentences: Tensor) -> list[Edit]:
     return [made[id(each)] for each in cross]
 
 
-def encoder_hooks(parts: Iterable[Any], source: SourceBatch, config: TransformerConfig) -> Hooks:
+def encoder_hooks(parts: Collection[Any], source: SourceBatch, config: TransformerConfig) -> Hooks:
     """Return the hooks of components in one run of an encoder over a batch, whose padding they hide."""
+    if not parts:
+        return Hooks([], [Edit(hiding_bias(source.padding))] * config.encoder_layers)
     queries = torch.arange(source.ids.shape[1], device=source.ids.device)
 
     def new_run(part: Part, fields: dict[str, Tensor]) -> Run:

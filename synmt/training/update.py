@@ -8,10 +8,12 @@ from typing import Any, Literal, Protocol, cast
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from synmt.device import autocast
 from synmt.model.config import BatchBy
 from synmt.nn.losses import Loss
+from synmt.nn.lowering import lowered
 from synmt.streams import BadInput
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
@@ -122,7 +124,7 @@ class Updater:
         torch.manual_seed(part.seed)
         more = (self.config.label_smoothing, self.config.word_dropout) if part.batch else ()
         with autocast(self.processes.device, self.config.precision):
-            loss: Loss = self.loss_module(*part.batch, *more)
+            loss: Loss = functional_call(self.loss_module, lowered(self.loss_module), (*part.batch, *more))
         loss.total.backward()
         return loss.translation.detach(), loss.tokens
 

@@ -194,7 +194,7 @@ def test_ratios_are_between_paired_rates() -> None:
     assert clock_of(CPU)() > 0
 
 
-MOST = {("small", "sequence"): 593, ("small", "pascal+label-features"): 635, ("paper", "mask"): 889}
+MOST = {("small", "sequence"): 590, ("small", "pascal+label-features"): 633, ("paper", "mask"): 887}
 OPERATIONS = """
 import sys
 import torch

@@ -1,5 +1,6 @@
 import pytest
 import torch
+from torch.func import functional_call
 
 from synmt.nn.lowering import lowered
 from synmt.training.distribution import Processes
@@ -15,7 +16,8 @@ def test_losses_and_gradients_are_those_of_autocast(source: str, target: str) ->
     corpus, vocabulary = tiny.corpus(source, target)
     model, batch = tiny.model(source, vocabulary, target=target), corpus.batch([0, 1, 2], CPU)
     found = []
-    for compute in (model.loss, Processes(0, 1, CPU).loss_module(model)):
+    module = Processes(0, 1, CPU).loss_module(model)
+    for compute in (module, lambda *batch: functional_call(module, lowered(module), batch)):
         model.zero_grad()
         with torch.autocast("cpu", torch.bfloat16):
             loss = compute(*batch)
