@@ -133,7 +133,7 @@ class Hmms:
             faster = f"; --hmm-encoded {FEW} takes {less:.0f} s and made 24 % more errors" if encoded > 4 * FEW else ""
             return Message(
                 f"fits hmm with the encoder {encoders.PACKAGE} to {pairs} pairs: about {seconds:.0f} s of a current"
-                f" core{faster}; without it (--hmm-encoder none), {HMM} and {NEURAL} made 28 to 77 % more errors on"
+                f" core{faster}; without it (--hmm-encoder none), {HMM} and {NEURAL} made 28 to 78 % more errors on"
                 " German and English"
             )
         epochs = settings.get("epochs", epochs_for(pairs))

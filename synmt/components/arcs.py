@@ -3,10 +3,11 @@
 Shapes: R targets or prefixes of one length m, A of whose positions are arcs.
 """
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from synmt.components.contract import Field, Vocabulary
+from synmt.components.contract import Field, StateFields, Vocabulary
+from synmt.components.state import Numbers
 from synmt.trees.arc_tokens import arc_labels
 from synmt.trees.transitions import State
 
@@ -42,7 +43,7 @@ def role(state: State) -> tuple[int, int, int, int]:
     return (-1, -1, -1, 0) if state.length or not state.style.root_arc else (0, -1, -1, 0)
 
 
-def graph_numbers(vocabulary: Vocabulary) -> Callable[[Any], tuple[int, ...]]:
+def graph_numbers(vocabulary: Vocabulary) -> Numbers:
     """Return a function from a state to the fields of GRAPH."""
     labels = {label: number for number, label in enumerate(arc_labels(vocabulary.target), 1)}
 
@@ -76,3 +77,6 @@ def graph(fields: "Mapping[str, Tensor]") -> "dict[str, Tensor]":
         found += (tokens * births).transpose(1, 2) @ heads.float()
         labels = (label.float().unsqueeze(1) @ (dependents | tokens).float()).squeeze(1)
     return {"births": found.to(torch.int16).masked_fill_(found == 0, NEVER), "labels": labels.long()}
+
+
+OF_GRAPH = StateFields(GRAPH, graph_numbers, ("births", "labels"), graph)

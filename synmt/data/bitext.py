@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import chain, islice, tee
@@ -26,6 +26,17 @@ IN_MEMORY = 2**24  # bytes
 WINDOW = 2000  # pairs that a process works on at a time
 UNLEARNED = "lemmas", "xpos", "conllu"  # except that a record with lemmas is stored with them
 LEARNED = [field.name for field in fields(ParseRecord) if field.name not in UNLEARNED]
+
+
+def spread(size: int, most: int) -> Collection[int]:
+    """Cut so many pairs into `most` equal stretches, and return the number of a random pair of each; 0: all numbers.
+
+    Every n-th pair would be a poor sample of a bitext that repeats itself, or in which kinds of lines alternate.
+    """
+    if not 0 < most < size:
+        return range(size)
+    random = Random(1)
+    return {random.randrange(part * size // most, (part + 1) * size // most) for part in range(most)}
 
 
 class Bitext:
@@ -69,16 +80,8 @@ class Bitext:
             yield rows
 
     def spread(self, most: int) -> Iterator[SentencePair]:
-        """Cut the bitext into `most` equal stretches, and yield a random pair of each; 0: all pairs.
-
-        Every n-th pair would be a poor sample of a bitext that repeats itself, or in which kinds of lines alternate.
-        """
-        size = len(self)
-        if not 0 < most < size:
-            yield from self
-            return
-        random, numbers = Random(1), iter(range(size))
-        chosen = {random.randrange(part * size // most, (part + 1) * size // most) for part in range(most)}
+        """Yield at most so many pairs, spread over the bitext; 0: all pairs."""
+        chosen, numbers = spread(len(self), most), iter(range(len(self)))
         for window in self.windows():
             yield from pairs_of(row for row, number in zip(window, numbers, strict=False) if number in chosen)
 

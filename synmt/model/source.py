@@ -6,18 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from synmt.components import ENCODER_COMPONENTS, PLAIN
-from synmt.components.contract import (
-    EncoderComponent,
-    Field,
-    Layout,
-    Task,
-    components_of,
-    lacking,
-    options_of,
-    owners_of_heads,
-    subwords,
-    unparsed,
-)
+from synmt.components.contract import EncoderComponent, Field, Layout, Task, subwords
+from synmt.components.fields import lacking, unparsed
+from synmt.model.side import check_components, components_of, options_of, owners_of_heads
 from synmt.nn.config import TransformerConfig
 from synmt.text.bpe import Segment
 from synmt.trees.record import ParseRecord
@@ -107,12 +98,8 @@ class SourceSide:
 
     def check_network(self, config: TransformerConfig) -> None:
         """Raise ValueError if a network of these sizes is too small for the components."""
-        self.owners(config)
+        check_components(self.components, config, config.encoder_layers)
         self.fields  # noqa: B018 (a name that two components use is refused)
-        for each in self.components.values():
-            each.check_hooks()
-        if sum(each.channels_taken() for each in self.components.values()) >= config.width:
-            raise ValueError(f"{'+'.join(self.components)} leaves no room for words in a width of {config.width}")
 
     def layout(self, record: ParseRecord, segment: Segment, task: Task = "translate") -> Layout:
         """Return how the encoder reads a record."""

@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from synmt.components import DECODER_COMPONENTS, PLAIN
-from synmt.components.contract import Automaton, DecoderComponent, Field, components_of, options_of, owners_of_heads
+from synmt.components.contract import Automaton, DecoderComponent, Field
 from synmt.components.spelling import Spelling
+from synmt.model.side import check_components, components_of, options_of, owners_of_heads
 from synmt.nn.config import TransformerConfig
 from synmt.streams import Message
 from synmt.text.bpe import Segment
@@ -45,11 +46,6 @@ class TargetSide:
         states = [state for each in every if (state := each.state(self.style)) is not None]
         if any(each != (self.spelling.state() or states[0]) for each in states):
             raise ValueError(f"{names} cannot be combined, because their states differ")
-
-    @staticmethod
-    def _numbers_of(component: DecoderComponent) -> tuple[str, ...]:
-        """Return the names of the fields that come from the state."""
-        return tuple(name for name, each in component.fields_by_name.items() if not each.training)
 
     @cached_property
     def fields(self) -> dict[str, Field]:
@@ -103,14 +99,11 @@ class TargetSide:
 
     def check_network(self, config: TransformerConfig) -> None:
         """Raise ValueError if a network of these sizes does not suit the components."""
-        self.owners(config)
+        check_components(self.components, config, config.decoder_layers)
         self.fields  # noqa: B018 (a name that two components use is refused)
         for name, each in self.components.items():
-            each.check_hooks()
-            if self._numbers_of(each) and self.state is None:
+            if each.state_fields.fields and self.state is None:
                 raise ValueError(f"{name} reads fields of a state, so it must define `state`")
-        if sum(each.channels_taken() for each in self.components.values()) >= config.width:
-            raise ValueError(f"{'+'.join(self.components)} leaves no room for words in a width of {config.width}")
 
     def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
         """Return the entries that the decoder should write, as `Spelling.entries`."""
@@ -121,7 +114,7 @@ class TargetSide:
         found: dict[str, Sequence[int]] = {}
         entries = self.spelling.read(entries)
         for name, each in self.components.items():
-            declared = {name for name, own in each.fields_by_name.items() if own.training}
+            declared = each.reads().keys()
             more = each.read(record, entries) if declared else {}
             if wrong := more.keys() ^ declared:
                 raise ValueError(f"{name} reads and declares different fields: {min(wrong)}")
@@ -135,9 +128,8 @@ class TargetSide:
         """Return how the decoder's state moves through targets, None if it has none."""
         if self.state is None:
             return None
-        readers = [
-            (names, each.numbers(vocabulary)) for each in self.components.values() if (names := self._numbers_of(each))
-        ]
+        reading = [each.state_fields for each in self.components.values() if each.state_fields.fields]
+        readers = [(each.fields, each.numbers(vocabulary)) for each in reading]
         return Automaton(self.state, list(map(self.style.token, vocabulary.target)), self.style, readers)
 
     def output(self, vocabulary: Vocabulary, trees: int | None = None) -> "Output":

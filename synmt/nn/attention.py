@@ -121,9 +121,11 @@ def edited_weights(query: Tensor, key: Tensor, edit: Edit, inputs: Tensor) -> Te
     """Return the weights of `edited_attention` before dropout, in fp32, [B,H,Q,K]."""
     weights = attention_weights(query, key, edit.bias, edit.scale)
     for each in edit.replaced:
-        own = each.weights(inputs).to(weights.dtype)
-        heads = torch.tensor(each.heads, device=weights.device)
-        weights = weights.index_copy(1, heads, own.expand(len(weights), len(each.heads), -1, -1))
+        own = each.weights(inputs).to(weights.dtype).expand(len(weights), len(each.heads), -1, -1)
+        every = list(weights.split(1, dim=1))
+        for head, replaced in zip(each.heads, own.split(1, dim=1), strict=True):
+            every[head] = replaced
+        weights = torch.cat(every, dim=1)
     return weights if edit.blind is None else weights.masked_fill(edit.blind, 0.0)
 
 
@@ -264,9 +266,13 @@ class SelfAttention(Attention):
 
     def forward(self, states: Tensor, edit: Edit = PLAIN, causal: bool = False) -> Tensor:
         """states [B,n,d] → [B,n,d]. With causal, there is no edit."""
-        query, key, value = (split_heads(part, self.heads) for part in self.qkv(states).chunk(3, dim=-1))
-        if self.rotation is not None:
-            query, key = self.rotation(query), self.rotation(key)
+        parts: Tensor = self.qkv(states).unflatten(-1, (3, self.heads, -1))  # [B,n,3,H,c]
+        if self.rotation is None:
+            query, key, value = parts.unbind(2)
+        else:
+            both, own = parts.split([2, 1], dim=2)
+            (query, key), value = self.rotation(both).unbind(2), own.squeeze(2)
+        query, key, value = (part.transpose(1, 2) for part in (query, key, value))
         return self.out(merge_heads(self.mix(states, query, key, value, edit, causal)))
 
     def project(self, states: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
@@ -283,16 +289,16 @@ class SelfAttention(Attention):
         position: its index, or [B,K] if the hypotheses differ in length.
         edit: for the m cached and the K new keys, [B,H or 1,K,m+K]. Plain, every query sees every key.
         """
-        width = self.out.in_features
-        query, memory = self.qkv(states).split([width, 2 * width], dim=-1)
-        query = split_heads(query, self.heads)
+        width, projected = self.out.in_features, self.qkv(states)
         if self.rotation is not None:
             if not isinstance(position, Tensor):  # all hypotheses have the same length
-                position = torch.full(states.shape[:2], position, device=states.device)
-            query = self.rotation(query, position)
-            key = merge_heads(self.rotation(split_heads(memory[..., :width], self.heads), position))
-            memory = torch.cat([key, memory[..., width:]], dim=-1)
+                position = torch.full((1, 1), position, device=states.device)
+            both, own = projected.split([2 * width, width], dim=-1)
+            turned = self.rotation(both.unflatten(-1, (2 * self.heads, -1)), position)
+            projected = torch.cat([turned.flatten(-2), own], dim=-1)
+        query, memory = projected.split([width, 2 * width], dim=-1)
         key, value = cache.grown(memory, self.heads)
+        query = split_heads(query, self.heads)
         return self.out(merge_heads(edited_attention(query, key, value, edit, states, 0.0)))
 
 

@@ -146,8 +146,8 @@ class Decoder(nn.Module):
         parts: list[Any] = list(self.parts.values())
         for part in parts:
             component = part.component
-            if all(name in fields for name, each in component.fields_by_name.items() if not each.training):
-                every |= component.expand(fields)
+            if component.state_fields.fields.keys() <= fields.keys():
+                every |= component.state_fields.derive(fields)
         return every
 
     def runs(
@@ -161,7 +161,7 @@ class Decoder(nn.Module):
         parts = [each for each in every if losses or not each.component.training_only]
 
         def new_run(part: Part, own: dict[str, Tensor]) -> Run:
-            derived = {name: fields[name] for name in part.component.derived if name in fields}
+            derived = {name: fields[name] for name in part.component.state_fields.derived if name in fields}
             return Run(part, own | derived, queries, source=encoded.source, sentences=sentences)
 
         return runs_of(parts, fields, new_run)

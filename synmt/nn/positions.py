@@ -5,6 +5,8 @@ and keys of self-attention instead, so that their product depends only on the di
 "RoFormer: Enhanced Transformer with Rotary Position Embedding", equation 34).
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -19,20 +21,31 @@ def sinusoids(length: int, width: int) -> Tensor:
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()
 
 
+def turns(length: int, channels: int) -> Tensor:
+    """Return the rotations of positions 0… as complex numbers, cos + √−1·sin of the angles of `sinusoids`,
+    [length,channels/2]."""
+    sine, cosine = sinusoids(length, channels).unflatten(-1, (-1, 2)).unbind(-1)
+    return torch.complex(cosine, sine)
+
+
 class Sinusoids(nn.Module):
-    """Sinusoidal vectors of positions 0…, computed once and extended when a longer sentence needs them."""
+    """Sinusoidal vectors of positions 0…, computed once and extended when a longer sentence needs them.
+
+    make: the function from the number of positions and the width to the vectors.
+    """
 
     vectors: Tensor
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, make: Callable[[int, int], Tensor] = sinusoids) -> None:
         super().__init__()
-        self.width = width
+        self.width, self.make = width, make
         self.register_buffer("vectors", torch.empty(0, width), persistent=False)
 
     def forward(self, end: int, start: int = 0) -> Tensor:
         """Return the vectors of positions start…end−1, [end−start,d]."""
         if end > len(self.vectors):
-            self.vectors = sinusoids(max(LEAST, 2 * end), self.width).to(self.vectors)
+            with torch.inference_mode(False):  # training must be able to use what a search computes
+                self.vectors = self.make(max(LEAST, 2 * end), self.width).to(self.vectors.device)
         return self.vectors[start:end]
 
     def at(self, positions: Tensor) -> Tensor:
@@ -46,20 +59,14 @@ class Rotation(nn.Module):
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.sinusoids = Sinusoids(channels)  # the sines and cosines of these angles, interleaved
+        self.turns = Sinusoids(channels, turns)
 
     def forward(self, vectors: Tensor, start: int | Tensor = 0) -> Tensor:
-        """vectors [B,H,n,c] at positions start…, or at the positions [B,n] if start is a tensor → the same shape
-
-        Channels must be adjacent in memory.
+        """vectors [B,n,…,c] at positions start…, or at the positions [B or 1,n or 1] if start is a tensor → the same
+        shape. Channels must be adjacent in memory.
         """
-        if isinstance(start, Tensor):
-            turns = self.sinusoids.at(start).unsqueeze(1)
-        else:
-            turns = self.sinusoids(start + vectors.shape[2], start)
-        if torch.is_grad_enabled():  # a search may have created them in inference mode
-            turns = turns.clone()
-        sine, cosine = turns.float().unflatten(-1, (-1, 2)).unbind(-1)
+        own = self.turns.at(start) if isinstance(start, Tensor) else self.turns(start + vectors.shape[1], start)
+        own = own.view(*own.shape[:-1], *[1] * (vectors.ndim - 3), own.shape[-1])
         # One complex product reads and writes each vector once, which takes a fifth of the time of real products.
         pairs = torch.view_as_complex(vectors.float().unflatten(-1, (-1, 2)))
-        return torch.view_as_real(pairs * torch.complex(cosine, sine)).flatten(-2).to(vectors.dtype)
+        return torch.view_as_real(pairs * own).flatten(-2).to(vectors.dtype)

@@ -502,9 +502,10 @@ def _last_of(each: Replacement) -> Callable[[Tensor], Tensor]:
 def _attend(attention: SelfAttention, query: Tensor, memory: Tensor, context: Edit, inputs: Tensor) -> Tensor:
     """query [R,Q,d]: queries of the last Q positions; memory [R,m,2d]: keys and values → [R·Q,d]"""
     dropout = attention.dropout if attention.training else 0.0
-    query, key, value = (split_heads(part, attention.heads) for part in (query, *memory.chunk(2, dim=-1)))
+    query, key, value = (part.unflatten(-1, (attention.heads, -1)) for part in (query, *memory.chunk(2, dim=-1)))
     if attention.rotation is not None:
-        query, key = attention.rotation(query, key.shape[2] - query.shape[2]), attention.rotation(key)
+        query, key = attention.rotation(query, key.shape[1] - query.shape[1]), attention.rotation(key)
+    query, key, value = (part.transpose(1, 2) for part in (query, key, value))
     return merge_heads(edited_attention(query, key, value, context, inputs, dropout)).flatten(0, 1)
 
 

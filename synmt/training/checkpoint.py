@@ -145,26 +145,18 @@ class TrainingState:
                 depth = 1 if key.startswith("model.") else 2
                 *group, name = key.split(".", depth)
                 groups.setdefault(".".join(group), {})[name] = tensor
-            parameters = dict(self.model.named_parameters())
-            moments = {
-                parameter: {
-                    kind: groups[f"adam.{kind}"][name].to(parameter.device)
-                    for kind in ("step", "exp_avg", "exp_avg_sq")
-                }
-                for name, parameter in parameters.items()
-            }
-            for kind, found in groups.items():
-                if kind.startswith(("adam.exp", "recent.")):
-                    expected = self.model.state_dict() if kind.startswith("recent.") else parameters
-                    check_shapes(expected, {name: list(tensor.shape) for name, tensor in found.items()})
+            parameters: dict[str, Tensor] = dict(self.model.named_parameters())
+            counts = {name: torch.zeros(()) for name in parameters}
+            of_adam = {"adam.step": counts, "adam.exp_avg": parameters, "adam.exp_avg_sq": parameters}
+            for kind in {"model", *of_adam, *groups}:
+                shapes = {name: list(tensor.shape) for name, tensor in groups.get(kind, {}).items()}
+                check_shapes(of_adam.get(kind, self.model.state_dict()), shapes)
             ages = sorted(int(group.removeprefix("recent.")) for group in groups if group.startswith("recent."))
-            try:
-                self.model.load_state_dict(groups["model"])
-            except RuntimeError as error:
-                raise ValueError(f"belongs to another model: {error}") from None
+        self.model.load_state_dict(groups["model"])
         self.progress = progress
-        for parameter, moment in moments.items():
-            self.optimizer.state[parameter] = moment
+        for name, parameter in parameters.items():
+            moments = {kind.removeprefix("adam."): groups[kind][name].to(parameter.device) for kind in of_adam}
+            self.optimizer.state[parameter] = moments
         self.recent.clear()
         self.recent.extend(groups[f"recent.{age}"] for age in ages)
 

@@ -15,10 +15,12 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch.nn.parallel import DistributedDataParallel
 
 from synmt.device import local_device
 from synmt.nn.losses import Loss
+from synmt.nn.lowering import lowered
 from synmt.streams import BadInput
 
 T = TypeVar("T")
@@ -101,13 +103,13 @@ class LossModule(nn.Module):
 
     def __init__(self, model: nn.Module, device: torch.device) -> None:
         super().__init__()
-        self.model: Any = model
+        self.losses = _Losses(model)
         # DistributedDataParallel warns if it looks for parameters without a gradient and every one has a gradient.
         self.never_used = nn.Parameter(torch.zeros(1, device=device))
 
     def forward(self, *batch: Any) -> Loss:
         if batch:
-            loss: Loss = self.model.loss(*batch)
+            loss: Loss = functional_call(self.losses, lowered(self.losses), batch)
             return loss
         nothing = 0 * self.never_used.sum()
         return Loss(nothing, 0, nothing)
@@ -115,6 +117,16 @@ class LossModule(nn.Module):
     def named_buffers(self, *_: Any, **__: Any) -> Iterator[tuple[str, Tensor]]:
         """Return none: they are constants, which need no exchange."""
         return iter(())
+
+
+class _Losses(nn.Module):
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model: Any = model
+
+    def forward(self, *batch: Any) -> Loss:
+        loss: Loss = self.model.loss(*batch)
+        return loss
 
 
 @contextmanager

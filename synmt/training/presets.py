@@ -84,15 +84,13 @@ def circumstances_of(source: SourceSide | None, target: TargetSide | None) -> di
 
 @cache
 def bringing() -> dict[str, list[str]]:
-    """Return the ideas that bring about each circumstance."""
-    found: dict[str, list[str]] = {}
-    sides = [(name, *_sides([name], [PLAIN], {})) for name in ENCODER_COMPONENTS]
-    sides += [(name, *_sides([PLAIN], [name], {})) for name in DECODER_COMPONENTS]
-    for name, source, target in sides:
-        for circumstance, holds in circumstances_of(source, target).items():
-            if holds:
-                found.setdefault(circumstance, []).append(name)
-    return found
+    """Return the components that bring about each circumstance, as their classes declare it."""
+    encoders, decoders = ENCODER_COMPONENTS.items(), DECODER_COMPONENTS.items()
+    return {
+        TREES: [name for name, kind in encoders if kind.reads_trees()],
+        PREFIXES: [name for name, kind in decoders if kind.prefixes],
+        SPELLED_ARCS: [name for name, kind in decoders if kind.writes and kind.writes.trees == "among"],
+    }
 
 
 def _sides(

@@ -12,6 +12,7 @@ from synmt.device import local_device
 from tests.bench.aligners import Fit, compare_fits
 from tests.bench.alignment import compare_alignment
 from tests.bench.commands import measure_commands
+from tests.bench.gpu import Card, measure_gpu
 from tests.bench.pairs import Comparison, Measure
 from tests.bench.parsing import compare_parsing
 from tests.bench.significance import compare_significance
@@ -32,7 +33,9 @@ PARTS: dict[str, Callable[[int, torch.device, Path | None], Iterable[Row]]] = {
     "align": lambda rounds, _, data: compare_fits(rounds, data),
     "alignment": lambda rounds, device, _: compare_alignment(rounds, device),
     "commands": lambda rounds, *_: measure_commands(rounds),
+    "gpu": lambda rounds, device, _: measure_gpu(rounds, Card(device)),
 }
+ANYWHERE = tuple(part for part in PARTS if part != "gpu")
 
 
 @click.command()
@@ -45,13 +48,15 @@ PARTS: dict[str, Callable[[int, torch.device, Path | None], Iterable[Row]]] = {
 )  # fmt: skip
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="JSON lines instead of a table.")
 def bench(parts: tuple[str, ...], rounds: int, device: str, data: Path | None, as_jsonl: bool) -> None:
-    """Print all PARTs of the table, or only the named ones.
+    """Print all PARTs of the table but gpu, or only the named ones.
 
     Rates are medians, in units per second of processor time, or on a GPU per second of wall-clock time. Each ratio
     compares two runs, one right after the other. On a GPU, networks have the papers' sizes and run in bf16.
+
+    gpu needs a GPU and at most ten minutes: it measures what docs/scaling.md does not show yet.
     """
     torch.set_num_threads(1)
-    for row in rows(parts or tuple(PARTS), rounds, local_device(device), data):
+    for row in rows(parts or ANYWHERE, rounds, local_device(device), data):
         print(orjson.dumps(asdict(row)).decode() if as_jsonl else line(row), flush=True)
 
 

@@ -46,6 +46,7 @@ SENTENCES = 8  # different ones; a batch repeats them
 LARGE = 50_000, 100_000  # tokens
 aten = torch.ops.aten
 WITHOUT_KERNEL = {aten.empty, aten.empty_like, aten.empty_strided, aten.new_empty, aten._unsafe_view}
+WITHOUT_RESULT = {aten._fused_adam_, aten._foreach_copy_}
 AT_ONCE = {aten.linalg_vector_norm}  # on a GPU, one call takes the norms of all gradients
 # A preset for each size of network and vocabulary, and the systems that it is for.
 ROWS = {
@@ -73,7 +74,7 @@ class Watch(TorchDispatchMode):
         for each in made:
             self._see(each.untyped_storage())
         packet = function.overloadpacket
-        if (made or packet is aten._fused_adam_) and not function.is_view and packet not in WITHOUT_KERNEL:
+        if (made or packet in WITHOUT_RESULT) and not function.is_view and packet not in WITHOUT_KERNEL:
             self.operations[str(packet)] += packet not in AT_ONCE or not self.operations[str(packet)]
         return result
 
@@ -149,8 +150,7 @@ class Trained:
                     setattr(module, name, torch.nn.Parameter(moved(each, device)))
                 for name, buffer in module.named_buffers(recurse=False):
                     setattr(module, name, moved(buffer, device))
-            examples = OnTheDevice(moved(batch, device))
-            updater = Updater(model, examples, self.training, Processes(0, 1, device))
+            updater = Updater(model, OnTheDevice(moved(batch, device)), self.training, Processes(0, 1, device))
             updater(updater.step([[0]], 1), 1e-3)
             watch.operations.clear()
             watch.peak = watch.bytes
@@ -160,14 +160,18 @@ class Trained:
     def allocated(self, sentences: int) -> int:
         """Return the most bytes that PyTorch allocates on a GPU for the same update."""
         device = local_device("cuda")
-        batch = self.corpus.batch([number % SENTENCES for number in range(sentences)], device)
-        model = TranslationModel(self.model.network, self.model.source, self.model.target, self.vocabulary).to(device)
-        updater = Updater(model, OnTheDevice(batch), self.training, Processes(0, 1, device))
+        updater = self.updater(sentences, device)
         updater(updater.step([[0]], 1), 1e-3)
         torch.cuda.reset_peak_memory_stats()
         updater(updater.step([[0]], 2), 1e-3)
         torch.cuda.synchronize()
         return torch.cuda.max_memory_allocated()
+
+    def updater(self, sentences: int, device: torch.device) -> Updater:
+        """Return an updater of a new model, whose only batch has so many sentences."""
+        batch = self.corpus.batch([number % SENTENCES for number in range(sentences)], device)
+        model = TranslationModel(self.model.network, self.model.source, self.model.target, self.vocabulary).to(device)
+        return Updater(model, OnTheDevice(batch), self.training, Processes(0, 1, device))
 
     @property
     def vocabulary(self) -> Any:

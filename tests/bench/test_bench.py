@@ -1,8 +1,11 @@
 """Tests of the code that the benchmarks rely on; `bin/bench` itself measures the speeds."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import accumulate
+from operator import le
 from pathlib import Path
 
 import pytest
@@ -24,7 +27,8 @@ from tests.bench.aligners import Linked, noisy
 from tests.bench.bare import BareSearch, BareTransformer
 from tests.bench.corpus import MEAN_LENGTH, VOCABULARY, random_sentences
 from tests.bench.flops import GIGA, training_flops
-from tests.bench.memory import Trained
+from tests.bench.gpu import largest_batches
+from tests.bench.memory import CARDS, Trained
 from tests.bench.pairs import clock_of, compare
 from tests.bench.training import NETWORK, SYSTEMS, TRAINING, Bench, Sizes, encoded
 from tests.bench.translation import Searches
@@ -188,3 +192,105 @@ def test_ratios_are_between_paired_rates() -> None:
     found = compare("a / b", "things", lambda: 6, lambda: 2, 3, clock=lambda: float(next(now)))
     assert (found.rate, found.other_rate, found.ratio, found.lowest, found.highest) == (6, 2, 3, 3, 3)
     assert clock_of(CPU)() > 0
+
+
+MOST = {("small", "sequence"): 593, ("small", "pascal+label-features"): 635, ("paper", "mask"): 889}
+OPERATIONS = """
+import sys
+import torch
+from tests import pretended_gpu
+from tests.bench.gpu import largest_batches
+from tests.bench.memory import CARDS, Trained
+libraries = pretended_gpu.set_up()
+sys.setrecursionlimit(10_000)
+for preset, system in {cases}:
+    trained = Trained.of(preset, system, 30)
+    sentences = max(1, trained.training.batch_tokens // trained.tokens(1))
+    print(trained.update(sentences, torch.device(pretended_gpu.NAME, 0)).operations.total())
+"""
+
+
+def test_an_update_needs_no_more_operations_than_before() -> None:
+    """The numbers may only fall: a GPU waits for each operation that it starts (docs/scaling.md)."""
+    code = OPERATIONS.format(cases=list(MOST))
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    assert all(map(le, map(int, done.stdout.split()), MOST.values())), done.stdout
+
+
+# Measures a simulated card whose methods for time and memory need no CUDA.
+GPU = """
+import sys, torch
+from contextlib import contextmanager
+from tests import pretended_gpu
+from tests.bench import gpu
+from tests.bench.pairs import Measure
+
+libraries = pretended_gpu.set_up()
+torch.__future__.set_overwrite_module_params_on_conversion(True)
+vars(torch)["tensor"] = pretended_gpu.moved(torch.tensor)
+
+class Card(gpu.Card):
+    memory = 20 * 10**9
+
+    def __init__(self):
+        self.device, self.limits = torch.device(pretended_gpu.NAME, 0), []
+
+    def wait(self):
+        pass
+
+    def work(self, run):
+        run()
+        return 0.5, 40
+
+    @contextmanager
+    def limited(self, size):
+        self.limits.append(size)
+        yield
+
+    def peak(self):
+        if len(self.limits) > 1:
+            raise torch.OutOfMemoryError("full")
+        return 2**30
+
+gpu.UPDATES = 2
+batches = {16: [gpu.Batch("small", "sequence", 100), gpu.Batch("small", "sequence", 101)], 24: []}
+comparisons = [lambda rounds, device: iter([Measure("one", "", rounds), Measure("two", "", rounds)])] * 2
+comparisons[0].__name__ = "compare_numbers"
+ticks = iter([0.0, *[1.0] * 5, 1e4])
+with pretended_gpu.EveryOperation():
+    card = Card()
+    found = gpu.measure_gpu(3, card, {"small": ["sequence"]}, batches, comparisons, lambda: next(ticks))
+    for row in found:
+        print(row.name, row.unit, row.value if row.unit != "ms" or "works" in row.name else row.value > 0, sep="|")
+assert card.limits == [16 * 10**9] * 2
+"""
+
+
+def test_a_gpu_is_measured_as_long_as_there_is_time() -> None:
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", GPU], capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        "update: small, sequence, 2,048 tokens|ms|True",
+        "update: small, sequence, 2,048 tokens, the GPU works|ms|250.0",
+        "update: small, sequence, 2,048 tokens, kernels||20.0",
+        "memory: small, sequence, 100 tokens, card of 16 GB|GiB|1.0",
+        "memory: small, sequence, 101 tokens, card of 16 GB|GiB|inf",
+        "one||3",
+    ], done.stderr
+    assert done.stderr == "bin/bench: stopped after one, since the time is over; not started: compare numbers\n"
+
+
+def test_a_machine_without_a_gpu_is_refused_at_once() -> None:
+    command = [sys.executable, "-W", "ignore", "-m", "tests.bench", "gpu", "--device", "cpu"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "Error: gpu measures a GPU, but the device is cpu; choose one by --device cuda\n"
+
+
+def test_the_largest_batches_of_the_page_are_read() -> None:
+    found = largest_batches()
+    for size in CARDS:
+        assert [(each.preset, each.system) for each in found[size]][:2] == [
+            ("small", "sequence"), ("small", "pascal+label-features")
+        ]  # fmt: skip
+        assert all(1000 < each.tokens < 10**7 for each in found[size])
+    assert found[16][0].tokens < found[24][0].tokens < found[80][0].tokens

@@ -17,8 +17,8 @@ from synmt.components.contract import (
     Kinds,
     Layout,
     ParseRecord,
+    StateFields,
     TransformerConfig,
-    Vocabulary,
     WordState,
 )
 from synmt.components.encoder.sequence import Sequence as Plain
@@ -113,14 +113,10 @@ class OfEncoder(Hooked, EncoderComponent):
 class OfDecoder(Hooked, DecoderComponent):
     only: str = ""
 
-    def reads(self) -> Mapping[str, Field]:
-        return {"place": Field()}
+    state_fields = StateFields({"place": Field()}, lambda vocabulary: lambda state: (state.length,))
 
     def state(self, style: ArcStyle) -> WordState:
         return WordState()
-
-    def numbers(self, vocabulary: Vocabulary) -> Any:
-        return lambda state: (state.length,)
 
 
 def made(source: SourceSide, target: TargetSide) -> tuple[TranslationModel, Corpus]:

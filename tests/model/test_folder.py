@@ -1,7 +1,11 @@
 """Model folders: safe to load from a stranger, with an error that names the broken file."""
 
+import json
 import pickle
-from dataclasses import replace
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +13,20 @@ import orjson
 import pytest
 import torch
 from safetensors.torch import load, load_file, save_file
+from torch import Tensor
 
 from synmt.model.config import ModelConfig
-from synmt.model.files import save_tensors
+from synmt.model.files import naming, save_tensors
 from synmt.model.folder import ModelFolder
 from synmt.model.source import source_side
 from synmt.model.target import target_side
+from synmt.parameters import load_parameters
 from synmt.streams import BadInput
 from synmt.text.bpe import Bpe
+from synmt.training.checkpoint import TrainingState, checkpoints, checksum, read_checkpoint
+from synmt.training.config import TrainingConfig
+from synmt.training.distribution import Processes
+from synmt.training.update import Updater
 from tests import tiny
 from tests.cli.commands import CODES
 
@@ -163,3 +173,43 @@ def test_wrong_sizes_are_refused_before_allocating_memory(folder: ModelFolder[Mo
     huge = replace(folder, config=replace(folder.config, network=replace(tiny.CONFIG, width=2**16)))
     with pytest.raises(BadInput, match=r"model\.safetensors: tensor "):
         huge.load_model(CPU)
+
+
+def misfits(tensors: Mapping[str, Tensor]) -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """Yield the name of a tensor of each component, or of the network, with tensors in which it does not fit."""
+    owners = {name.partition("parts.")[2].partition(".")[0]: name for name in sorted(tensors)}
+    for name in owners.values():
+        own = tensors[name]
+        yield name, {other: each for other, each in tensors.items() if other != name}
+        for wrong in (own.new_zeros(7, *own.shape), own.new_zeros(0), own.to(torch.int32)):
+            yield name, {**tensors, name: wrong}
+        yield f"{name}.more", {**tensors, f"{name}.more": own.clone()}
+
+
+COMBINED = [(name, "sequence") for name in tiny.SYSTEMS] + [("sequence", name) for name in tiny.TARGET_SYSTEMS]
+
+
+@pytest.mark.parametrize(("source", "target"), COMBINED)
+def test_tensors_that_do_not_fit_their_config_are_refused_in_one_line(source: str, target: str, tmp_path: Path) -> None:
+    """This holds for the parameters of a model folder and for a checkpoint."""
+    corpus, vocabulary = tiny.corpus(source, target)
+    make = partial(tiny.model, source, vocabulary, target=target)
+    model, path = make(), tmp_path / "parameters.safetensors"
+    for name, tensors in misfits(model.state_dict()):
+        save_tensors(path, tensors)
+        with pytest.raises(BadInput, match=f"tensor {name} ") as refused, naming(path):
+            load_parameters(make, path)
+        assert "\n" not in str(refused.value) and refused.value.place == str(path)
+    updater = Updater(model, corpus, TrainingConfig(), Processes(0, 1, CPU))
+    updater(updater.step([[0, 1]], 1), 1e-3)
+    state = TrainingState(model, updater.optimizer, deque())
+    state.average()
+    state.save(tmp_path / "checkpoint")
+    (path,) = checkpoints(tmp_path / "checkpoint")
+    progress, whole = read_checkpoint(path)
+    for name, tensors in misfits(whole):
+        if tensors.get(name) is None or tensors[name].is_floating_point():
+            text = json.dumps(asdict(progress))
+            save_tensors(path, tensors, {"progress": text, "crc32": str(checksum(text, tensors))})
+            with pytest.raises(BadInput, match=r"^[^\n]*tensor [^\n]*$"):
+                state.load_newest(path.parent)

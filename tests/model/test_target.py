@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from synmt.components.arcs import GRAPH
-from synmt.components.contract import DecoderComponent, Field
+from synmt.components.contract import DecoderComponent, Field, StateFields
 from synmt.data.records import target_records
 from synmt.data.words import SideWords
 from synmt.model.target import TargetSide, target_side
@@ -76,8 +76,7 @@ def test_invalid_sides(ideas: dict[str, Any], arcs: dict[str, Any] | None, cause
 
 def test_fields_of_a_state_need_a_state() -> None:
     class Lost(DecoderComponent):
-        def reads(self) -> dict[str, Field]:
-            return {"count": Field()}
+        state_fields = StateFields({"count": Field()})
 
     with pytest.raises(ValueError, match="lost reads fields of a state, so it must define `state`"):
         TargetSide({"lost": Lost()}).check_network(tiny.CONFIG)

@@ -31,10 +31,11 @@ def test_vectors_are_computed_on_demand() -> None:
 
 def test_rotations_are_products_of_complex_numbers() -> None:
     """Channels 2i and 2i+1 form a complex number, which is multiplied by exp(√−1 · p · 10000^(−2i/c))."""
-    vectors = torch.randn(2, 3, 5, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    vectors = torch.randn(2, 5, 3, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     numbers = torch.view_as_complex(vectors.unflatten(-1, (4, 2)).contiguous())
     angles = torch.tensor([[(p + 2) * 10000 ** (-2 * i / 8) for i in range(4)] for p in range(5)], dtype=torch.float64)
-    expected = torch.view_as_real(numbers * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+    turns = torch.polar(torch.ones_like(angles), angles).unsqueeze(1)
+    expected = torch.view_as_real(numbers * turns).flatten(-2)
     rotation = Rotation(8)
     torch.testing.assert_close(rotation(vectors, 2), expected, atol=1e-5, rtol=1e-5)
     places = torch.tensor([[2, 3, 4, 5, 6], [2, 3, 4, 5, 6]])

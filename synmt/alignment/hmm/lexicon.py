@@ -14,7 +14,7 @@ Ids = NDArray[np.int64]
 Places = NDArray[np.int32]
 LETTERS = 4, 6, 8, None  # lengths of the prefixes of a word; None: the whole word
 UNSEEN = 0.5  # the count of an unseen word
-MOST_TYPES = 1 << 24  # most types of a tally, which takes some 60 bytes for each while it grows
+MOST_TYPES = 1 << 23  # most types of a tally, each of which takes some 100 bytes in a lexicon
 
 
 def distinct(keys: Ids) -> tuple[Ids, Ids]:
@@ -139,10 +139,13 @@ class Lexicon:
             level.count(np.bincount(places, counts, len(level.types)).astype(np.float32))
 
     def relearn(self, tally: "Tally") -> None:
-        """Replace all types and counts by a tally."""
+        """Replace all types and counts by a tally, level by level, since a tally is large."""
         words = [list(each.ids) for each in self.levels[-1].words]
         targets, sources = np.divmod(tally.keys, len(words[0]))
-        self.learn(self.locate(words, sources, targets, new=True), tally.counts)
+        for level in self.levels:
+            source, target = (each.find(side) for each, side in zip(level.words, words, strict=True))
+            level.types, places = distinct(level.key(source[sources], target[targets]))
+            level.count(np.bincount(places, tally.counts, len(level.types)).astype(np.float32))
 
     def probabilities(self, located: Located) -> tuple[Floats, Floats]:
         """Return t(target | source) and t(source | target) of types, [N] each."""
@@ -169,11 +172,12 @@ class Tally:
 
     def add(self, keys: Ids, counts: Floats, least: float) -> None:
         """Add counts of distinct types, in the order of their keys; counts below `least` are ignored."""
-        there = counts >= least
-        every = np.concatenate([self.keys, keys[there]])
-        self.keys, numbers = distinct(every)
-        both = np.concatenate([self.counts, counts[there]])
-        self.counts = np.bincount(numbers, both, len(self.keys)).astype(np.float32)
+        keys, counts = keys[counts >= least], counts[counts >= least]
+        places = np.searchsorted(self.keys, keys)
+        known = np.append(self.keys, -1)[places] == keys
+        self.counts[places[known]] += counts[known]
+        self.counts = np.insert(self.counts, places[~known], counts[~known])
+        self.keys = np.insert(self.keys, places[~known], keys[~known])
         if len(self.keys) > MOST_TYPES:
             kept = np.sort(np.argpartition(self.counts, -MOST_TYPES)[-MOST_TYPES:])
             self.keys, self.counts = self.keys[kept], self.counts[kept]

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from synmt.alignment import compiled
 from synmt.alignment.chains import Chains, Found, Tables, agreed, independent
-from synmt.alignment.hmm.bitext import Batch, IndexedBitext, Sides, chunks
+from synmt.alignment.hmm.bitext import Batch, IndexedBitext, Sides, chunks, similar_types
 from synmt.alignment.hmm.lexicon import Lexicon, Tally, Words
 from synmt.alignment.hmm.moves import FIRST_WEIGHTS, Floats, JumpCounts, Jumps, Moves, Numbers, Trees, relations
 from synmt.alignment.hmm.similar import Similar
@@ -132,12 +132,10 @@ class Model:
             steps = self.options.agreement if jumps else -1
             for batch in bitext.batches:
                 _compiled_read(directions, batch, steps, counts)
-                batch.count_similar(counts)
             return counts[:-1]
         for batch in bitext.batches:
             both = self._read(batch, chances, jumps)
             np.add.at(counts, batch.types, both[0].links * both[1].links.transpose(0, 2, 1))
-            batch.count_similar(counts)
             for each, into, ids in zip(both, counted, (batch.targets, batch.sources), strict=True):
                 each.count(into, ids)
         return counts[:-1]
@@ -263,7 +261,9 @@ class Parts:
         self, sides: Sides, lexicon: Lexicon, similar: Similar | None = None, prior: Tally | None = None
     ) -> None:
         self.sides, self.lexicon, self.rows, self.similar = sides, lexicon, chunks(sides), similar
-        self.prior = prior or Tally()
+        self.prior = similar_types(sides, similar) if similar else Tally()
+        if prior:
+            self.prior.add(prior.keys, prior.counts, least=0)
         self.files: list[IO[bytes]] = []
         alone = len(self.rows) == 1
         self.only = IndexedBitext.index(sides, self.rows[0], lexicon, True, similar, self.prior.keys) if alone else None
@@ -289,7 +289,7 @@ class Parts:
                 counts[np.searchsorted(bitext.keys, self.prior.keys)] += self.prior.counts
                 self.lexicon.learn(bitext.types, counts)
             return
-        tally = Tally(self.prior.keys, self.prior.counts)
+        tally = Tally(self.prior.keys, self.prior.counts.copy())
         for bitext, counts in found:
             tally.add(bitext.keys, counts, LEAST_COUNT)
         self.lexicon.relearn(tally)
@@ -319,7 +319,6 @@ def _meetings(bitext: IndexedBitext) -> Floats:
     for batch in bitext.batches:
         longer = np.maximum((batch.sources >= 0).sum(axis=1), (batch.targets >= 0).sum(axis=1))
         np.add.at(counts, batch.types, np.float32(1) / longer.astype(np.float32)[:, None, None])
-        batch.count_similar(counts)
     return counts[:-1]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from synmt.alignment.hmm.lexicon import Floats, Ids, Places
+from synmt.alignment.hmm.lexicon import Floats, Ids
 
 FLOOR, SCALE, POWER = np.float32(0.03), np.float32(0.5), np.float32(2)
 KAPPA = np.float32(1)
@@ -32,10 +32,6 @@ class Cells:
         factors: Floats = ((q + FLOOR) / SCALE) ** POWER
         factors[~self.encoded] = 1
         return factors
-
-    def count(self, into: Floats, types: Places) -> None:
-        """Add the prior counts to the counts of types [N]; types [B,I,J]."""
-        np.add.at(into, types[self.places], KAPPA * self.q**2)
 
 
 @dataclass

@@ -19,21 +19,12 @@ dependencies. No new parameters; labels enter the model as the embeddings of arc
 With mask `random`, each head sees the same number of positions, but a fixed random choice of them: a control.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from synmt.components.arcs import ROLE, role
-from synmt.components.contract import (
-    ArcStyle,
-    DecoderComponent,
-    Field,
-    Heads,
-    TransformerConfig,
-    Vocabulary,
-    in_heads,
-    setting,
-)
+from synmt.components.contract import DecoderComponent, Heads, StateFields, TransformerConfig, in_heads, setting
 from synmt.components.spelling import ArcSpelling
 
 if TYPE_CHECKING:
@@ -55,28 +46,19 @@ class Compose(DecoderComponent):
     layers: int = setting(0, "number of decoder layers with such heads, lowest first; 0: all", 0, 256)
     mask: Literal["tree", "random"] = setting("tree", "what they see; random: the same number of positions (a control)")
 
-    derived = ("replaced",)
     prefixes = False
+    writes = ArcSpelling
+    state_fields = StateFields(
+        ROLE, lambda vocabulary: role, ("replaced",), lambda fields: {"replaced": replaced(fields)}
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.heads + self.stack_heads:
             raise ValueError("compose needs at least one head; without any, use transitions")
 
-    def spelling(self, style: ArcStyle) -> ArcSpelling:
-        return ArcSpelling(style)
-
     def owned_heads(self, config: TransformerConfig) -> Heads:
         return dict.fromkeys(self._layers(config), tuple(range(self.heads + self.stack_heads)))
-
-    def reads(self) -> Mapping[str, Field]:
-        return ROLE
-
-    def numbers(self, vocabulary: Vocabulary) -> Callable[[Any], tuple[int, ...]]:
-        return role
-
-    def expand(self, fields: "Mapping[str, Tensor]") -> "Mapping[str, Tensor]":
-        return {"replaced": replaced(fields)}
 
     def bias(self, run: "Run") -> "Value":
         """Return −inf where a head sees nothing, in the layers that compose."""

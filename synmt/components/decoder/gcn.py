@@ -14,12 +14,12 @@ products, so a neighbour counts but passes nothing on; only the head's row has t
 token of an arc has edges only in its own row, left with the head and right with the dependent.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from synmt.components.arcs import GRAPH, NEVER, graph, graph_numbers
-from synmt.components.contract import ArcStyle, DecoderComponent, Field, TransformerConfig, Vocabulary, setting
+from synmt.components.arcs import NEVER, OF_GRAPH
+from synmt.components.contract import DecoderComponent, TransformerConfig, Vocabulary, setting
 from synmt.components.spelling import ArcSpelling
 from synmt.trees.arc_tokens import arc_labels
 
@@ -40,20 +40,9 @@ class Gcn(DecoderComponent):
     gates: bool = setting(True, "gates of the edges")
     variant: Literal["paper", "reference"] = setting("paper", "the formula of the paper, or of its code")
 
-    derived = ("births", "labels")
     prefixes = True
-
-    def spelling(self, style: ArcStyle) -> ArcSpelling:
-        return ArcSpelling(style)
-
-    def reads(self) -> Mapping[str, Field]:
-        return GRAPH
-
-    def numbers(self, vocabulary: Vocabulary) -> Callable[[Any], tuple[int, ...]]:
-        return graph_numbers(vocabulary)
-
-    def expand(self, fields: "Mapping[str, Tensor]") -> "Mapping[str, Tensor]":
-        return graph(fields)
+    writes = ArcSpelling
+    state_fields = OF_GRAPH
 
     def layers_after(self, config: TransformerConfig) -> tuple[int, ...]:
         return (0,)

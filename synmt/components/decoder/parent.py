@@ -8,17 +8,14 @@ several parents, and the arc's own token is one more. No new parameters; labels 
 In the paper's code, the token of an arc also attends to its dependent. Here it sees its parents.
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from synmt.components.arcs import GRAPH, graph, graph_numbers
-from synmt.components.contract import ArcStyle, DecoderComponent, Field, Heads, TransformerConfig, Vocabulary, in_heads
+from synmt.components.arcs import OF_GRAPH
+from synmt.components.contract import DecoderComponent, Heads, TransformerConfig, in_heads
 from synmt.components.spelling import ArcSpelling
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from synmt.nn.hooks import Run, Value
 
 HEADS = (0,)
@@ -30,23 +27,12 @@ class Parent(DecoderComponent):
 
     cites: ClassVar[tuple[str, ...]] = ("choshen2022enhancing",)
 
-    derived = ("births", "labels")
     prefixes = True
-
-    def spelling(self, style: ArcStyle) -> ArcSpelling:
-        return ArcSpelling(style)
+    writes = ArcSpelling
+    state_fields = OF_GRAPH
 
     def owned_heads(self, config: TransformerConfig) -> Heads:
         return dict.fromkeys(range(1, config.decoder_layers + 1), HEADS)
-
-    def reads(self) -> Mapping[str, Field]:
-        return GRAPH
-
-    def numbers(self, vocabulary: Vocabulary) -> Callable[[Any], tuple[int, ...]]:
-        return graph_numbers(vocabulary)
-
-    def expand(self, fields: "Mapping[str, Tensor]") -> "Mapping[str, Tensor]":
-        return graph(fields)
 
     def bias(self, run: "Run") -> "Value":
         """Return −inf where the heads see nothing: all but the position itself and its parents."""

@@ -198,6 +198,7 @@ class Tags(DecoderComponent):
     share: float = setting(0.3, "share of the loss of tags in the total")
 
     prefixes = False
+    writes = TagSpelling
 
     def spelling(self, style: ArcStyle) -> TagSpelling:
         return TagSpelling(share=self.share)

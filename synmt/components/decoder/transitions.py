@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from synmt.components.contract import ArcStyle, DecoderComponent, Preset
+from synmt.components.contract import DecoderComponent, Preset
 from synmt.components.spelling import ArcSpelling
 
 # The two networks of the paper. Its batch of 128 sentences is about 4,096 tokens here. Settings that the paper omits
@@ -30,5 +30,4 @@ class Transitions(DecoderComponent):
     cites: ClassVar[tuple[str, ...]] = ("choshen2022enhancing",)
     presets: ClassVar[Mapping[str, Preset]] = PRESETS
 
-    def spelling(self, style: ArcStyle) -> ArcSpelling:
-        return ArcSpelling(style)
+    writes = ArcSpelling

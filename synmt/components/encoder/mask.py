@@ -138,9 +138,10 @@ class Mask(EncoderComponent):
         """Return exp of the strength of each pair's relation, or exp(0) if the relation has no mask."""
         import torch
 
-        ids = torch.tensor([RELATIONS.index(name) for name in self._relations], device=run.queries.device)
         values = penalties_of(run.own.strengths)
-        tables = values.new_full((*values.shape[:2], len(RELATIONS) + 1), UNMASKED).index_copy(2, ids, values)
+        own = dict(zip(self._relations, values.unbind(dim=2), strict=True))
+        unmasked = values.new_full(values.shape[:2], UNMASKED)
+        tables = torch.stack([own.get(name, unmasked) for name in (*RELATIONS, "none")], dim=2)
         return shared_or_per_layer(tables, self._cells(run))
 
     def bias(self, run: "Run") -> "Value":
@@ -152,8 +153,8 @@ class Mask(EncoderComponent):
 
         names, cells = self._others, self._cells(run).unsqueeze(1)
         heads = range(run.own.config.heads)
-        ids = torch.tensor([RELATIONS.index(names[head % len(names)]) for head in heads], device=cells.device)
-        seen = (cells == ids.view(1, -1, 1, 1)) | (cells == 0) | (cells == len(RELATIONS))
+        own = torch.cat([cells == RELATIONS.index(names[head % len(names)]) for head in heads], dim=1)
+        seen = own | (cells == 0) | (cells == len(RELATIONS))
         return hiding(~seen)
 
     def _cells(self, run: "Run") -> "Tensor":

