@@ -106,11 +106,13 @@ def _code_of_others(model: ModelConfig) -> dict[str, str]:
     """Return checksums of the packages of components from elsewhere, since SCHEMA stands only for our own code."""
     components = [*model.source.components.values(), *model.target.components.values()]
     names = {type(each).__module__.partition(".")[0] for each in components} - {"synmt"}
-    roots = {name: Path(str(sys.modules[name].__file__)) for name in names}
-    packages = {
-        name: root.parent.rglob("*.py") if root.name == "__init__.py" else [root] for name, root in roots.items()
-    }
-    return {f"{name} {each.name}": checksum(each) for name, files in packages.items() for each in files}
+    found = {}
+    for name in names:
+        module = sys.modules[name]
+        for root in map(Path, getattr(module, "__path__", [str(module.__file__)])):
+            for file in root.rglob("*.py") if root.is_dir() else [root]:
+                found[f"{name} {file.relative_to(root)}"] = checksum(file)
+    return found
 
 
 @contextmanager

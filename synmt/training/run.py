@@ -35,7 +35,7 @@ from synmt.streams import (
     read_parallel,
 )
 from synmt.text.bpe import Bpe
-from synmt.text.tokenization import note_tokenizers
+from synmt.text.tokenization import Words, note_tokenizers
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.checkpoint import Progress
 from synmt.training.config import TrainingConfig
@@ -136,9 +136,9 @@ class TrainingText:
     recipe: Recipe[ModelConfig]
     jobs: int = 1
 
-    def read(self, bad: BadLines) -> PairsRead:
-        """Read the pairs and learn their subwords. Raises BadInput."""
-        model, sides, notes = self.model, sides_of_model(self.model), Notes()
+    def read(self, notes: Notes, bad: BadLines) -> tuple[Bitext, Words]:
+        """Return the pairs and how their source words were made, and note doubts about them. Raises BadInput."""
+        model, sides = self.model, sides_of_model(self.model)
         bitext = read_bitext(self.files.read(bad), model, notes, bad, sides, self.jobs)
         for name, count in sides[0].missing.items():
             if count == sides[0].sentences:
@@ -149,8 +149,7 @@ class TrainingText:
         words = model.words or words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
         note_tokenizers(notes, model.tokenizer, {side.side: side.language for side in sides if side.looks.lines})
         note_doubts(notes, *sides)
-        bpe = self.recipe.merges(lambda merges: bitext.joint_bpe(merges, self.jobs, model.marks))
-        return PairsRead(bitext, words, bpe, notes, bad)
+        return bitext, words
 
     def made_of(self, on_error: OnError) -> dict[str, str]:
         """Return everything that the columns depend on; nothing for pairs that can be read only once."""
@@ -172,10 +171,12 @@ class TrainingText:
 
         @cache  # if the columns cannot be saved, they are made again elsewhere
         def read() -> PairsRead:
-            pairs = self.read(BadLines(bad.on_error))
+            own_notes, own_bad = Notes(), BadLines(bad.on_error)
+            bitext, words = self.read(own_notes, own_bad)
             for option in differing(known, self.made_of(bad.on_error)):
                 raise BadInput("has changed while it was read", self.files.options().get(option, option))
-            return pairs
+            bpe = self.recipe.merges(lambda merges: bitext.joint_bpe(merges, self.jobs, self.model.marks))
+            return PairsRead(bitext, words, bpe, own_notes, own_bad)
 
         def make(folder: Path) -> None:
             vocabulary = start.vocabulary if start else None

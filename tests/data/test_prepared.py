@@ -1,6 +1,7 @@
 """Columns on disk give the same batches as in memory, are computed once, and are found by their inputs."""
 
 import errno
+import importlib
 import os
 import re
 import shutil
@@ -651,3 +652,43 @@ def test_useless_pairs_are_refused(tmp_path: Path) -> None:
     empty.write_text("")
     with pytest.raises(BadInput, match="no sentence pairs to train on"):
         run(tmp_path / "out", PairFiles(str(empty), str(empty)), config=ONE, prepared=tmp_path / "none", dev=data)
+
+
+def test_columns_depend_on_the_code_of_other_packages_but_not_on_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Our code has a schema, which tests/data/test_schema.py guards; an outside package is all its .py files."""
+    package = tmp_path / "outside_package"
+    (package / "inner").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "inner" / "__init__.py").write_text("")
+    (package / "helping.py").write_text("ONE = 1\n")
+    (package / "component.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from synmt.components.contract import EncoderComponent\n"
+        "@dataclass(frozen=True)\n"
+        "class Outside(EncoderComponent):\n"
+        "    pass\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    outside = importlib.import_module("outside_package.component").Outside()
+    read: list[Path] = []
+
+    def checksum(path: Path) -> str:
+        read.append(path)
+        return str(path.stat().st_size)
+
+    monkeypatch.setattr(prepared, "checksum", checksum)
+
+    def key(source: SourceSide) -> dict[str, str]:
+        model = ModelConfig(source, tiny.TARGET_SYSTEMS["sequence"], ("en", "de"), "none", tiny.CONFIG)
+        return made_of({}, model, ONE, None, None, "fail")
+
+    key(source_side({"mask": {}}))
+    assert not read
+    key(SourceSide({"outside": outside}))
+    assert {path.name for path in read} == {"__init__.py", "helping.py", "component.py"} and len(read) == 4
+    for file in package.rglob("*.py"):
+        before = key(SourceSide({"outside": outside}))
+        append(str(file), "# changed\n")
+        assert differing(before, key(SourceSide({"outside": outside}))) == ["code of components"]
