@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import orjson
+import msgspec
 
 import synmt
 from synmt.data.columns import Arrays, ColumnOptions, TextPairs, open_arrays, open_corpus
@@ -26,6 +26,7 @@ from synmt.model.files import LARGEST_CONFIG, LARGEST_TEXT, check_inside, locked
 from synmt.model.folder import CODES_FILE, MOST_TOKENS, ModelFolder
 from synmt.model.made import check_same, checksum, digest
 from synmt.streams import BadInput, BadLines, Message, Notes, OnError, readable
+from synmt.streams.decoding import decoded
 from synmt.streams.paths import cache_folder
 from synmt.streams.process import temporary_folder
 from synmt.text.bpe import Bpe
@@ -98,7 +99,7 @@ def made_of(
         "language": " ".join(model.languages),
         "words of the model in --init": repr(model.words),
         "system, or other options of its components": _checksum(
-            orjson.dumps([model.source.settings(), model.target.settings()]).decode()
+            msgspec.json.encode([model.source.settings(), model.target.settings()]).decode()
         ),
         "version of synmt": synmt.__version__,
         "versions of libraries": _versions(),
@@ -230,7 +231,7 @@ def limit(root: Path, size: int, kept: Path) -> None:
 
 
 def _checksum(*texts: str) -> str:
-    return hashlib.sha256(orjson.dumps(texts)).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(texts)).hexdigest()
 
 
 def is_made(folder: Path) -> bool:
@@ -264,19 +265,19 @@ def make_folder(
         "pairs": len(pairs),
         "data": pairs.bitext.checksum,
         "words": asdict(pairs.words),
-        "notes": list(pairs.notes),
+        "notes": list(map(str, pairs.notes)),
         "bad": bad.counts,
         "texts": _checksum(*texts.values()),
         "arrays": arrays,
     }
     described = {**description, "checksum": _checksum_of(description)}
-    write_aside(folder / DESCRIPTION, orjson.dumps(described, option=orjson.OPT_INDENT_2))
+    write_aside(folder / DESCRIPTION, msgspec.json.format(msgspec.json.encode(described)))
 
 
 def _checksum_of(description: Mapping[str, Any]) -> str:
     """Return the checksum of all other fields of a description."""
     others = {name: value for name, value in description.items() if name != "checksum"}
-    return hashlib.sha256(orjson.dumps(others, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(others, order="sorted")).hexdigest()
 
 
 def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
@@ -284,7 +285,7 @@ def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
     path = folder / DESCRIPTION
     check_inside(folder, path, LARGEST_CONFIG)
     with naming(path):
-        said = dict(orjson.loads(path.read_bytes()))
+        said = dict(decoded(path.read_bytes()))
         if said["format"] != FORMAT:
             raise ValueError(f"was prepared in format {said['format']!r:.40}, but this synmt reads format {FORMAT}")
         if said["checksum"] != _checksum_of(said):

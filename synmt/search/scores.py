@@ -11,7 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import orjson
+import msgspec
 import torch
 
 from synmt.components.output import ArcOutput
@@ -230,4 +230,4 @@ def _line(forced: ForcedTarget, has_trees: bool, config: TranslateConfig) -> str
     fields |= {"tokens": write_entries(forced.entries).split(" ") if forced.entries else []}
     if not config.sum_trees:
         fields["log_probabilities"] = list(forced.log_probabilities)
-    return orjson.dumps(fields).decode()
+    return msgspec.json.encode(fields).decode()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-import orjson
+import msgspec
 
 from synmt.data.records import source_records
 from synmt.data.words import Sides, SideWords, say_doubts, sides_of, sides_of_model
@@ -119,4 +119,4 @@ def _line(translations: list[Translation], config: TranslateConfig) -> str:
     fields = best.fields()
     if config.n_best is not None:
         fields["n_best"] = [translation.fields() for translation in translations[: config.n_best]]
-    return orjson.dumps(fields).decode()
+    return msgspec.json.encode(fields).decode()

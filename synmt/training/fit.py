@@ -132,7 +132,7 @@ def _new(
     vocabularies = start.vocabularies if start else data.vocabularies(config, bpe)
     made_by = {
         "synmt": __version__,
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "python": sys.version.split()[0],
         "command": [*map(readable, sys.argv[1:])],
         "processes": processes.size,

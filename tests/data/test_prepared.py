@@ -13,8 +13,8 @@ from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any, get_args
 
+import msgspec
 import numpy as np
-import orjson
 import pytest
 import torch
 
@@ -173,7 +173,7 @@ def test_several_processes_prepare_the_same_columns(monkeypatch: pytest.MonkeyPa
         files = {path.name: path.read_bytes() for path in only(kept).iterdir()}
         found.append((files, folder.parameters.read_bytes()))
     assert found[0] == found[1]
-    said = orjson.loads(found[0][0][DESCRIPTION])
+    said = msgspec.json.decode(found[0][0][DESCRIPTION])
     assert (said["bad"], said["pairs"]) == ({"bad line": 1}, 30)
     assert "2 of 30 source sentences are read although they have no dependency heads" in said["notes"]
     assert sum(note.startswith("the crossing arcs of 1 target tree ") for note in said["notes"]) == 1
@@ -222,7 +222,7 @@ def corpora(folder: Path, target: str = "sequence") -> tuple[PairFiles, PairFile
     """Return pairs for training, other pairs for validation, and how often each source occurs in the former."""
     data = write_corpus(folder)
     data = with_target_trees(data) if tiny.TARGET_SYSTEMS[target].spelling.trees else data
-    records = [orjson.loads(line) for line in Path(data.source).read_text().splitlines()]
+    records = [msgspec.json.decode(line) for line in Path(data.source).read_text().splitlines()]
     (folder / "dev").write_text('{"text": "dev", "tokens": ["dev"]}\n' * len(records))
     sources = Counter(" ".join(each["tokens"]) for each in records)
     return data, PairFiles(str(folder / "dev"), data.target), sources
@@ -498,7 +498,7 @@ def test_whatever_changes_in_the_cache_is_noticed(
 ) -> None:
     """Every value of the description, and every file: cut, lengthened, or with an altered byte."""
     folder = only(own_cache / "synmt" / "columns")
-    known = orjson.loads((folder / DESCRIPTION).read_bytes())["made_of"]
+    known = msgspec.json.decode((folder / DESCRIPTION).read_bytes())["made_of"]
     whole = {path: path.read_bytes() for path in folder.iterdir()}
 
     def is_noticed() -> bool:
@@ -510,17 +510,17 @@ def test_whatever_changes_in_the_cache_is_noticed(
 
     assert not is_noticed()
     description = folder / DESCRIPTION
-    said = orjson.loads(whole.pop(description))
+    said = msgspec.json.decode(whole.pop(description))
     texts = [b"", b"{", b"[]", b"null", b"1", b"[" * 10**5, b"\xff", b'{"format": 4}']
     for name, value in said.items():
-        texts.append(orjson.dumps({key: each for key, each in said.items() if key != name}))
+        texts.append(msgspec.json.encode({key: each for key, each in said.items() if key != name}))
         values: list[Any] = [None, -1, 0, 1e300, "", "x", [], {}, [[]], {"x": 1}]
         others = [other for other in values if other != value]
-        texts += [orjson.dumps({**said, name: other}) for other in others]
+        texts += [msgspec.json.encode({**said, name: other}) for other in others]
     for text in texts:
         description.write_bytes(text)
         assert is_noticed(), text[:200]
-    description.write_bytes(orjson.dumps(said))
+    description.write_bytes(msgspec.json.encode(said))
     for path, data in {path: data for path, data in whole.items() if data}.items():
         middle = len(data) // 2
         for place in (middle, len(data) - 1):
@@ -555,8 +555,8 @@ def numbers(path: Path, values: Any) -> None:
 
 def edited(kept: Path, **changed: Any) -> None:
     """Change the description and its checksum, as an attacker could."""
-    said = {**orjson.loads((kept / DESCRIPTION).read_bytes()), **changed}
-    (kept / DESCRIPTION).write_bytes(orjson.dumps({**said, "checksum": prepared._checksum_of(said)}))
+    said = {**msgspec.json.decode((kept / DESCRIPTION).read_bytes()), **changed}
+    (kept / DESCRIPTION).write_bytes(msgspec.json.encode({**said, "checksum": prepared._checksum_of(said)}))
 
 
 def with_checksum(kept: Path, number: int, change: Callable[[Any], Any]) -> None:
@@ -566,7 +566,7 @@ def with_checksum(kept: Path, number: int, change: Callable[[Any], Any]) -> None
     path = kept / f"{number}.npy"
     values = change(np.load(path))
     np.save(path, values)
-    arrays = orjson.loads((kept / DESCRIPTION).read_bytes())["arrays"]
+    arrays = msgspec.json.decode((kept / DESCRIPTION).read_bytes())["arrays"]
     name = list(arrays)[number]
     arrays[name][1] = hashlib.blake2b(values.tobytes(), digest_size=16).hexdigest()
     edited(kept, arrays=arrays)
@@ -588,7 +588,7 @@ def elsewhere(path: Path) -> None:
         (lambda kept: numbers(kept / "0.npy", [{"an": "object"}]), "0.npy: "),
         (lambda kept: numbers(kept / "0.npy", [1.0]), "0.npy: 1 dimensions of float64, not one of int32"),
         (lambda kept: append(str(kept / "vocab.target.txt"), "new\n"), "their checksum does not match"),
-        (lambda kept: (kept / DESCRIPTION).write_text("{"), f"{DESCRIPTION}: unexpected"),
+        (lambda kept: (kept / DESCRIPTION).write_text("{"), f"{DESCRIPTION}: not JSON: "),
         (lambda kept: (kept / DESCRIPTION).write_text("{}"), f"{DESCRIPTION}: the field 'format' is missing"),
         (lambda kept: edited(kept, format=99), f"{DESCRIPTION}: was prepared in format 99, but this synmt"),
         (lambda kept: edited(kept, pairs=-1), f"{DESCRIPTION}: the number of pairs is -1"),
