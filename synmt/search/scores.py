@@ -122,7 +122,7 @@ def _pairs(
         if left.text.strip() or right.text.strip():
             rest = chain([(left, right)], rest)
             break
-        latest.see(left)
+        latest.line = left
         yield NOTHING
     both, *columns = tee(rest, 3)
     lefts, rights = (map(itemgetter(side), columns[side]) for side in (0, 1))
@@ -134,7 +134,7 @@ def _pairs(
     entries = WORDS.entries if config.sum_trees else model.target.entries
     for (left, right), (_, source), (_, target) in zip(both, sources, targets, strict=True):
         pair = NOTHING
-        latest.see(left)
+        latest.line = left
         try:
             if source.tokens and target.tokens:
                 pair = _pair(translator, source, entries(model.learned(target), translator.bpe.segment))

@@ -88,7 +88,7 @@ def source_sentences(
 ) -> Iterator[SourceFeatures]:
     """Yield the encoder input of each line, empty for lines left empty; `latest` records each line."""
     for line, record in source_records(lines, translator.needs, words, bad):
-        latest.see(line)
+        latest.line = line
         features = SourceFeatures([], words=0)
         try:
             if record.tokens:
