@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
-import orjson
 
 from synmt.alignment.aligner import NO_NEEDS, Aligner, Needs, Predictor, Settings, Tempered, TwoReadings, open_aligner
 from synmt.alignment.config import AlignConfig, Heuristic
@@ -166,7 +166,7 @@ def _line(pair: SentencePair, extracted: ExtractedLinks, predicted: list[bool] |
         fields["phrases"] = phrases(extracted.links.keys())
     if predicted is not None:
         fields["predicted"] = predicted
-    return orjson.dumps(fields).decode()
+    return msgspec.json.encode(fields).decode()
 
 
 def linker_of(folder: Path, device: str, threshold: float | None) -> Linker:

@@ -265,7 +265,7 @@ def note_unlinked(unlinked: int, total: int, config: AlignConfig) -> None:
 
 def _followed(pairs: Iterable[SentencePair], latest: Latest) -> Iterator[SentencePair]:
     for pair in pairs:
-        latest.see(pair.lines[0])
+        latest.line = pair.lines[0]
         yield pair
 
 

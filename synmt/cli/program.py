@@ -15,7 +15,6 @@ import click
 from click.shell_completion import shell_complete
 
 from synmt import __version__
-from synmt.cli.scarcity import watch_limit
 from synmt.cli.sections import SectionGroup
 from synmt.streams import IS_FOLDER, BadInput, Note, WrongUsage, complain, discard_output
 from synmt.streams.process import Interrupted, Unwinding, search_rarely
@@ -128,7 +127,6 @@ def reported(name: str, work: Callable[[], int | None], mark: str = "") -> int:
 
     warnings.showwarning = show_note
     warnings.simplefilter("always", Note)
-    watch_limit()
     search_rarely()
     try:
         with Unwinding():

@@ -10,17 +10,19 @@ from random import Random
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
-import orjson
+import msgspec
 
 from synmt.data.records import Form, SentencePair, source_form, source_records, target_form, target_records
 from synmt.data.words import Sides, sides_of_model
 from synmt.model.config import ModelConfig
 from synmt.streams import BadLines, Line, Notes, OnError, windows
+from synmt.streams.decoding import decoded
 from synmt.streams.pool import Pool, processes
 from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe_of_words
 from synmt.text.tokenization import open_tokenizer
 from synmt.trees.constituency import Tree
-from synmt.trees.record import ParseRecord, with_marks
+from synmt.trees.dependency import with_marks
+from synmt.trees.record import ParseRecord
 
 IN_MEMORY = 2**24  # bytes
 WINDOW = 2000  # pairs that a process works on at a time
@@ -109,13 +111,13 @@ class Bitext:
 
 def row_of(pair: SentencePair) -> tuple[bytes, bytes]:
     """Return a pair as JSON on one line: both sentences, and the lines that they came from."""
-    return b"%s,%s" % (_sentence(pair.source), _sentence(pair.target)), orjson.dumps(pair.lines)
+    return b"%s,%s" % (_sentence(pair.source), _sentence(pair.target)), msgspec.json.encode(pair.lines)
 
 
 def pairs_of(rows: Iterable[bytes]) -> Iterator[SentencePair]:
     """Yield the pairs of a bitext's lines."""
     for row in rows:
-        source, target, (left, right) = orjson.loads(row)
+        source, target, (left, right) = decoded(row)
         yield SentencePair(_record(source), _record(target), (Line(**left), Line(**right)))
 
 
@@ -131,7 +133,7 @@ def tokens_of_rows(marks: bool, rows: Iterable[bytes]) -> Counter[str]:
 def _sentence(record: ParseRecord) -> bytes:
     """Return the fields of a record that models learn from. The checksums of earlier runs depend on these bytes."""
     lemmas = ["lemmas"] if record.lemmas else []
-    return orjson.dumps({name: getattr(record, name) for name in [*LEARNED, *lemmas]})
+    return msgspec.json.encode({name: getattr(record, name) for name in [*LEARNED, *lemmas]})
 
 
 def _record(known: dict[str, Any]) -> ParseRecord:

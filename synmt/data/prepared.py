@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-import orjson
+import msgspec
 
 from synmt.data.bitext import Bitext
 from synmt.data.corpus import Corpus
@@ -25,6 +25,7 @@ from synmt.model.files import LARGEST_TEXT, check_inside, locked, naming, write_
 from synmt.model.folder import CODES_FILE, MOST_TOKENS, ModelFolder
 from synmt.model.made import check_same, checksum, digest
 from synmt.streams import BadInput, BadLines, Message, Notes, OnError, readable
+from synmt.streams.decoding import decoded
 from synmt.streams.paths import cache_folder
 from synmt.streams.process import temporary_folder
 from synmt.text.bpe import Bpe
@@ -86,7 +87,7 @@ def made_of(
         "language": " ".join(model.languages),
         "words of the model in --init": repr(model.words),
         "system, or other options of its components": _checksum(
-            orjson.dumps([model.source.settings(), model.target.settings()]).decode()
+            msgspec.json.encode([model.source.settings(), model.target.settings()]).decode()
         ),
         "schema": str(SCHEMA),
         "versions of libraries": _versions(),
@@ -245,13 +246,13 @@ def make_folder(
         "pairs": len(pairs.bitext),
         "data": pairs.bitext.checksum,
         "words": asdict(pairs.words),
-        "notes": list(pairs.notes),
+        "notes": list(map(str, pairs.notes)),
         "bad": pairs.bad.counts,
         "texts": _checksum(*texts.values()),
         "shards": shards,
     }
     described = {**description, "checksum": digest(description)}
-    write_aside(folder / DESCRIPTION, orjson.dumps(described, option=orjson.OPT_INDENT_2))
+    write_aside(folder / DESCRIPTION, msgspec.json.format(msgspec.json.encode(described)))
 
 
 def open_pairs(folder: Path, known: Mapping[str, str], model: ModelConfig, training: ColumnOptions) -> PreparedPairs:
@@ -259,7 +260,7 @@ def open_pairs(folder: Path, known: Mapping[str, str], model: ModelConfig, train
     path = folder / DESCRIPTION
     check_inside(folder, path, LARGEST_TEXT)
     with naming(path):
-        said = dict(orjson.loads(path.read_bytes()))
+        said = dict(decoded(path.read_bytes()))
         if said["schema"] != SCHEMA:
             raise ValueError(f"has the schema {said['schema']!r:.40}, but this synmt reads {SCHEMA}")
         if said.pop("checksum") != digest(said):
@@ -286,4 +287,4 @@ def open_pairs(folder: Path, known: Mapping[str, str], model: ModelConfig, train
 
 
 def _checksum(*texts: str) -> str:
-    return hashlib.sha256(orjson.dumps(texts)).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(texts)).hexdigest()

@@ -16,9 +16,9 @@ from synmt.streams import BadInput, BadLines, Latest, Line, OnError, counted, re
 from synmt.text.links import Link
 from synmt.text.tokenization import Tokenizer
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
-from synmt.trees.dependency import realigned
+from synmt.trees.dependency import detokenized, realigned
 from synmt.trees.formats import reader, sentences, tree_form, written
-from synmt.trees.record import ParseRecord, RecordError, detokenized, is_record, read_record
+from synmt.trees.record import ParseRecord, RecordError, is_record, read_record
 from synmt.trees.transitions import read_transitions
 
 BARS = re.compile(r"(?<!\S)\|\|\|(?!\S)")  # a word of three bars is between columns, as in the files of fast_align

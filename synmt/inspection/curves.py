@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
+import msgspec
 
 from synmt.inspection.matrix import label, short_names
 from synmt.metrics.report import json_array
@@ -79,7 +79,7 @@ def as_jsonl(runs: Sequence[Curves]) -> Iterator[str]:
             for update, value in zip(updates, values, strict=True):
                 rows.setdefault(update, {})[name] = value if math.isfinite(value) else None
         for update in sorted(rows):
-            yield orjson.dumps({"run": run.name, "update": update, **rows[update]}).decode()
+            yield msgspec.json.encode({"run": run.name, "update": update, **rows[update]}).decode()
 
 
 TABLES: dict[str, Callable[[Sequence[Curves]], Iterator[str]]] = {

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
-import orjson
 
 from synmt.inspection import PictureConfig, PictureForm
 from synmt.metrics.report import json_array, printable
@@ -102,7 +102,7 @@ def as_jsonl(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
             legend.columns: [token.strip(" ") for token in matrix.columns],
             "values": matrix.values.tolist(),
         }
-        yield orjson.dumps(fields).decode()
+        yield msgspec.json.encode(fields).decode()
 
 
 TABLES: dict[str, Callable[[Sequence[Matrix], Legend], Iterator[str]]] = {

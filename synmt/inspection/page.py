@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-import orjson
+import msgspec
 
 from synmt.inspection.alignment import Alignment
 from synmt.inspection.matrix import Legend, Matrix, label
@@ -128,7 +128,11 @@ def filled(template: str, title: str, data: object) -> str:
     )
     text = text.rstrip("\n").replace("@TREES@", trees)
     before, between, after, end = text.replace("@DATA@", "@TITLE@").split("@TITLE@")
-    return html.escape(title).join([before, between, after]) + orjson.dumps(data).decode().replace("<", "\\u003c") + end
+    return (
+        html.escape(title).join([before, between, after])
+        + msgspec.json.encode(data).decode().replace("<", "\\u003c")
+        + end
+    )
 
 
 def _view(view: View) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
-import orjson
 import torch
 
 from synmt.inspection.matrix import Legend, Matrix, decimals
@@ -119,7 +119,7 @@ def as_jsonl(models: Sequence[Strengths]) -> Iterator[str]:
     for model in models:
         summary = {"min": model.least, "max": model.most, "range": model.range}
         fields = {"model": model.name, **summary, "masks": model.masks, "strengths": model.values.tolist()}
-        yield orjson.dumps(fields).decode()
+        yield msgspec.json.encode(fields).decode()
 
 
 TABLES: dict[str, Callable[[Sequence[Strengths]], Iterator[str]]] = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
-import orjson
+import msgspec
 
 from synmt.metrics.metric import Score
 
@@ -147,7 +147,7 @@ def _cell(value: Any) -> str:
 
 def jsonl(rows: Iterable[Fields]) -> Iterator[str]:
     """Yield one JSON object per row, with all digits."""
-    return (orjson.dumps(row).decode() for row in rows)
+    return (msgspec.json.encode(row).decode() for row in rows)
 
 
 def json_array(objects: Iterable[str]) -> Iterator[str]:

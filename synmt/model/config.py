@@ -10,7 +10,8 @@ from synmt.nn.config import TransformerConfig
 from synmt.options import is_language
 from synmt.text.tokenization import UNMARKED, TokenizerName, Words
 from synmt.text.vocabulary import Vocabulary
-from synmt.trees.record import ParseRecord, with_marks
+from synmt.trees.dependency import with_marks
+from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:
     from synmt.model.translation import TranslationModel

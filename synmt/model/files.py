@@ -11,10 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-import orjson
+import msgspec
 from safetensors import SafetensorError
 
 from synmt.streams import BadInput, Message
+from synmt.streams.decoding import decoded
 from synmt.streams.inputs import packed
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ LARGEST_CONFIG, LARGEST_TEXT = 2**20, 2**26  # bytes; more than any training run
 
 def write_config(folder: Path, fields: dict[str, Any]) -> None:
     """Write the config of a folder of any kind, after all other files. Raises BadInput."""
-    data = orjson.dumps({"format": FORMAT, **fields}, option=orjson.OPT_INDENT_2)
+    data = msgspec.json.format(msgspec.json.encode({"format": FORMAT, **fields}))
     write_aside(folder / CONFIG_FILE, data + b"\n")
 
 
@@ -37,7 +38,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     path = folder / CONFIG_FILE
     check_inside(folder, path, LARGEST_CONFIG)
     with naming(path):
-        fields: dict[str, Any] = orjson.loads(path.read_bytes())
+        fields: dict[str, Any] = decoded(path.read_bytes())
         if fields["format"] != FORMAT:
             raise ValueError(
                 f"written in format {fields['format']!r:.40}, but this version of synmt reads format {FORMAT}"

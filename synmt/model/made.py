@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-import orjson
+import msgspec
 
 from synmt.model.files import naming
 from synmt.streams import BadInput, Message
@@ -38,7 +38,7 @@ def stamp(path: Path) -> list[tuple[str, int, int, int]]:
 
 def digest(of: Mapping[str, object]) -> str:
     """Return a checksum of named inputs, which does not depend on their order."""
-    return hashlib.sha256(orjson.dumps(of, option=orjson.OPT_SORT_KEYS)).hexdigest()[:DIGITS]
+    return hashlib.sha256(msgspec.json.encode(of, order="sorted")).hexdigest()[:DIGITS]
 
 
 def differing(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
-import orjson
+import msgspec
 from benepar.char_lstm import CharacterLSTM, RetokenizerForCharLSTM
 from benepar.partitioned_transformer import (
     ConcatPositionalEncoding,
@@ -29,6 +29,7 @@ from torch import nn
 from synmt.parameters import load_parameters, shapes_in
 from synmt.parsers.parser import CONSTITUENCY, ModelError, embedded_model
 from synmt.streams import Message
+from synmt.streams.decoding import decoded
 
 LARGEST_JSON, LARGEST_PART = 2**20, 2**25  # bytes of a model's JSON, and of a tokenizer's file
 PICKLE, SAFE = "benepar_model.bin", "benepar_model.safetensors"  # in an export
@@ -66,7 +67,7 @@ def load_model(model: str | None = None, trust_pickle: bool = False) -> Any:
 def save_model(model: "CharacterModel", path: Path) -> None:
     """Write PATH.safetensors in half precision, and PATH.json."""
     save_file({name: tensor.half().contiguous() for name, tensor in model.state_dict().items()}, path)
-    path.with_suffix(".json").write_bytes(orjson.dumps(model.config, option=orjson.OPT_SORT_KEYS) + b"\n")
+    path.with_suffix(".json").write_bytes(msgspec.json.encode(model.config, order="sorted") + b"\n")
 
 
 def convert(model: str, out: Path) -> None:
@@ -87,7 +88,7 @@ def convert(model: str, out: Path) -> None:
 
 def _load_safetensors(path: Path) -> nn.Module:
     _check_file(path.with_suffix(".json"), LARGEST_JSON)
-    config = orjson.loads(path.with_suffix(".json").read_bytes())
+    config = decoded(path.with_suffix(".json").read_bytes())
     return _build(lambda: CharacterModel(config), config, config["hparams"], path)
 
 
@@ -102,7 +103,7 @@ def _load_export(folder: Path) -> nn.Module:
     for path in folder.glob("*.json"):
         if b'"auto_map"' in path.read_bytes():
             raise ValueError(f"{path.name} asks to run code")
-    encoder = orjson.loads((folder / "config.json").read_bytes())
+    encoder = decoded((folder / "config.json").read_bytes())
     config = dict(encoder["benepar"])
     sizes = {"force_root_constituent": True, **config["hparams"]}
     config["hparams"] = HParams(**sizes)

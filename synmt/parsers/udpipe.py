@@ -27,7 +27,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import BinaryIO
 
-import orjson
+import msgspec
 from ufal.udpipe import Model, MultiwordToken, OutputFormat, ProcessingError, Sentence
 
 from synmt.parsers.parser import (
@@ -284,7 +284,7 @@ class UDPipeProcess:
     def parse(self, lines: Sequence[ParserInput]) -> list[ParseRecord]:
         """Raises ModelError if UDPipe dies on a line or returns an invalid parse."""
         try:
-            self._pipe.send_bytes(orjson.dumps(lines))
+            self._pipe.send_bytes(msgspec.json.encode(lines))
         except OSError:
             raise self._end() from None
         return self._answer()
@@ -295,7 +295,7 @@ class UDPipeProcess:
             head, *records = self._pipe.recv_bytes().decode().split("\n")
         except (EOFError, OSError):
             raise self._end() from None
-        said = orjson.loads(head)
+        said = msgspec.json.decode(head)
         if "error" in said:
             raise ModelError(f"UDPipe model {self._model}: {said['error']}")
         self.unparsed += said["unparsed"]
@@ -343,9 +343,9 @@ def _serve(pipe: Connection, model: str, size: int) -> None:
                 characters = sum(map(len, line.text if isinstance(line, Tokenized) else line))
                 _allow(memory + MEMORY_PER_CHARACTER * characters, SECONDS + SECONDS_PER_CHARACTER * characters)
                 records += [write_record(record) for record in parser.parse([line])]
-            head = orjson.dumps({"unparsed": parser.unparsed - unparsed}).decode()
+            head = msgspec.json.encode({"unparsed": parser.unparsed - unparsed}).decode()
             pipe.send_bytes("\n".join([head, *records]).encode())
-            lines = [Tokenized(**each) if isinstance(each, dict) else each for each in orjson.loads(pipe.recv_bytes())]
+            lines = msgspec.json.decode(pipe.recv_bytes(), type=list[ParserInput])
     except (EOFError, BrokenPipeError):  # the other process has gone
         return
     except Exception as error:  # UDPipe, or reading its output, may raise anything
@@ -353,7 +353,7 @@ def _serve(pipe: Connection, model: str, size: int) -> None:
             cause = str(error).removeprefix(f"UDPipe model {model}: ")
         else:
             cause = f"its parse of a line is invalid: {str(error) or type(error).__name__}"
-        pipe.send_bytes(orjson.dumps({"error": ascii(cause)[1:-1]}))
+        pipe.send_bytes(msgspec.json.encode({"error": ascii(cause)[1:-1]}))
 
 
 def _keep_quiet() -> None:

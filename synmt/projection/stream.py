@@ -10,9 +10,10 @@ from synmt.projection.grammar import Grammar
 from synmt.projection.tree import projected, votes_of
 from synmt.projection.votes import Source, read_scored_links, sentences
 from synmt.streams import BadLines, Latest, Line, Notes, OnError, counted, never, read_lines, windows, write_lines
+from synmt.streams.decoding import begins_object
 from synmt.text.links import BaseDoubt, Link, split_columns
 from synmt.text.tokenization import Words, spaces_after
-from synmt.trees.record import ParseRecord, RecordError, begins_object, read_record, write_record
+from synmt.trees.record import ParseRecord, RecordError, read_record, write_record
 
 WINDOW = 1000  # pairs that an aligner sorts by length
 FIRST_WINDOW = 50

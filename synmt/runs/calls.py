@@ -10,7 +10,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any, TextIO
 
-import orjson
+import msgspec
 
 from synmt.api.given import RuntimeConfig
 from synmt.data.records import columns_of_pairs, sentences_in
@@ -119,7 +119,7 @@ def align(
 
     def written(pair: WordLinks) -> str:
         links = [[i, j, 1.0 if certain else round(score, 6)] for (i, j), score in pair.links.items()]
-        return orjson.dumps({"links": links}).decode()
+        return msgspec.json.encode({"links": links}).decode()
 
     if links_from:
         write_lines(map(written, align(Path(pairs), links_from=links_from, **rest)))
@@ -225,7 +225,7 @@ def cut(file: str, lines: int, last: int | None = None, on_error: OnError = "fai
     if len(texts) < least:
         raise BadInput(f"has {counted(len(texts), 'line')}, fewer than a size of the run, {least}", file)
     for text in texts[begin : begin + lines]:
-        fields = orjson.loads(text) if last and text.startswith('{"links":') else None
+        fields = msgspec.json.decode(text) if last and text.startswith('{"links":') else None
         print(write_links((i, j) for i, j, _ in fields["links"]) if fields else text)
 
 

@@ -15,18 +15,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import TopologicalSorter
 from itertools import groupby
 from pathlib import Path
 
-import orjson
+import msgspec
+from msgspec.structs import replace
 
 from synmt.model.files import check_empty, locked, naming, write_aside
 from synmt.model.made import check_same, digest, identity, stamp
 from synmt.runs.file import Options
 from synmt.streams import BadInput
+from synmt.streams.decoding import decoded
 from synmt.streams.process import Interruption
 
 COMMAND = [sys.executable, "-m", "synmt.cli.child"]
@@ -36,8 +38,7 @@ REMEDY = "name another --out, or remove it"
 Of = Mapping[str, str]  # inputs by name: options as text, files as checksums
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The note of an output. of: its inputs; cpu_seconds: CPU time of all processes that worked on it, None while
     unfinished; megabytes: peak memory of the last one, None if the output was made in this process; interrupted: CPU
     time of the processes that ended before the output was finished."""
@@ -187,10 +188,7 @@ class Workplace:
         if not note.exists():
             raise BadInput(f"is not part of this run, since {note} does not exist; {REMEDY}", str(path))
         with naming(note):
-            made = Made(**orjson.loads(note.read_bytes()))
-            if not isinstance(made.of, dict) or not isinstance(made.cpu_seconds, float | None):
-                raise ValueError("is not a note of a run")
-        return made
+            return msgspec.convert(decoded(note.read_bytes()), Made)
 
     def _made_of(self, path: Path, of: Of, anew: bool) -> Made | None:
         """Return the note of a path. Raises BadInput as `made` and, unless the path may be made anew, if it was made,
@@ -216,16 +214,16 @@ class Workplace:
                 note.parent.mkdir(parents=True, exist_ok=True)
                 path.parent.mkdir(parents=True, exist_ok=True)
             begun = Made(of, interrupted=made.interrupted if made and made.of == of else 0.0)
-            write_aside(note, orjson.dumps(asdict(begun)))
+            write_aside(note, msgspec.json.encode(begun))
             try:
                 cost = work()
             except Unfinished as error:
                 begun = replace(begun, interrupted=begun.interrupted + error.cost.cpu_seconds)
-                write_aside(note, orjson.dumps(asdict(begun)))
+                write_aside(note, msgspec.json.encode(begun))
                 raise
             self.of(inputs())  # raises if an input has changed
             made = replace(begun, cpu_seconds=begun.interrupted + cost.cpu_seconds, megabytes=cost.megabytes)
-            write_aside(note, orjson.dumps(asdict(made), option=orjson.OPT_INDENT_2))
+            write_aside(note, msgspec.json.format(msgspec.json.encode(made)))
             return made
 
     @contextmanager
@@ -261,7 +259,7 @@ class Workplace:
         for path in (log, output):
             if path:
                 path.parent.mkdir(parents=True, exist_ok=True)
-        words = [name, orjson.dumps(options, default=str).decode()]
+        words = [name, msgspec.json.encode(options, enc_hook=str).decode()]
         with log.open("ab") as errors, (output or Path(os.devnull)).open("wb") as stream:
             begin = errors.tell()
             process = subprocess.Popen(

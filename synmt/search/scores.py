@@ -11,8 +11,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
-import orjson
 import torch
 
 from synmt.components.output import ArcOutput
@@ -124,7 +124,7 @@ def _pairs(
         if left.text.strip() or right.text.strip():
             rest = chain([(left, right)], rest)
             break
-        latest.see(left)
+        latest.line = left
         yield NOTHING
     both, *columns = tee(rest, 3)
     lefts, rights = (map(itemgetter(side), columns[side]) for side in (0, 1))
@@ -136,7 +136,7 @@ def _pairs(
     entries = WORDS.entries if config.sum_trees else model.target.entries
     for (left, right), (_, source), (_, target) in zip(both, sources, targets, strict=True):
         pair = NOTHING
-        latest.see(left)
+        latest.line = left
         try:
             if source.tokens and target.tokens:
                 pair = _pair(translator, source, entries(model.learned(target), translator.bpe.segment))
@@ -232,4 +232,4 @@ def _line(forced: ForcedTarget, has_trees: bool, config: TranslateConfig) -> str
     fields |= {"tokens": write_entries(forced.entries).split(" ") if forced.entries else []}
     if not config.sum_trees:
         fields["log_probabilities"] = list(forced.log_probabilities)
-    return orjson.dumps(fields).decode()
+    return msgspec.json.encode(fields).decode()

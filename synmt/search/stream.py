@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-import orjson
+import msgspec
 
 from synmt.data.records import source_records
 from synmt.data.words import Sides, SideWords, say_doubts, sides_of, sides_of_model
@@ -88,7 +88,7 @@ def source_sentences(
 ) -> Iterator[SourceFeatures]:
     """Yield the encoder input of each line, empty for lines left empty; `latest` records each line."""
     for line, record in source_records(lines, translator.needs, words, bad):
-        latest.see(line)
+        latest.line = line
         features = SourceFeatures([], words=0)
         try:
             if record.tokens:
@@ -119,4 +119,4 @@ def _line(translations: list[Translation], config: TranslateConfig) -> str:
     fields = best.fields()
     if config.n_best is not None:
         fields["n_best"] = [translation.fields() for translation in translations[: config.n_best]]
-    return orjson.dumps(fields).decode()
+    return msgspec.json.encode(fields).decode()

@@ -25,7 +25,8 @@ from synmt.streams import BadInput, Message, never, shown
 from synmt.streams.pool import Run, alone
 from synmt.text.tokenization import open_tokenizer, spaces_after
 from synmt.trees.arc_tokens import write_entries
-from synmt.trees.record import ParseRecord, detokenized
+from synmt.trees.dependency import detokenized
+from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import with_one_root
 
 WINDOW = 2000

@@ -273,23 +273,19 @@ def _decode(raw: bytes, source: str, number: int, pauses: bool) -> Line:
     return Line("" if fault else text.rstrip("\r\n"), source, number, fault, pauses)
 
 
+@dataclass
 class Latest:
-    """Remembers the last line read, which tells whether the input pauses."""
+    """The last line read, which tells whether the input pauses."""
 
-    def __init__(self) -> None:
-        self._line = Line("", "", 0)
-
-    def see(self, line: Line) -> None:
-        self._line = line
+    line: Line = Line("", "", 0)
 
     def follow(self, lines: Iterable[Line]) -> Iterator[Line]:
         """Yield the lines, and remember each."""
-        for line in lines:
-            self.see(line)
-            yield line
+        for self.line in lines:
+            yield self.line
 
     def pauses(self) -> bool:
-        return self._line.pauses
+        return self.line.pauses
 
 
 def read_parallel(paths: Sequence[str], on_error: OnError = "fail") -> Iterator[tuple[Line, ...]]:

@@ -1,8 +1,6 @@
 """The state of this process: signals, and the caller's random numbers, logging and garbage collection."""
 
 import gc
-import logging
-import random
 import sys
 import threading
 import time
@@ -24,7 +22,6 @@ from signal import (
     setitimer,
     signal,
 )  # fmt: skip
-from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Self
 
@@ -169,10 +166,12 @@ def _is_importing() -> bool:
 @contextmanager
 def temporary_folder(prefix: str | None = None, parent: Path | None = None) -> Iterator[Path]:
     """Yield a folder that is removed afterwards, even if a signal arrives while it is made or removed."""
-    made: TemporaryDirectory[str] | None = None
+    import tempfile  # takes 7 ms, which text commands do without
+
+    made: tempfile.TemporaryDirectory[str] | None = None
     try:
         with Interruption():
-            made = TemporaryDirectory(prefix=prefix, dir=parent)
+            made = tempfile.TemporaryDirectory(prefix=prefix, dir=parent)
         yield Path(made.name)
     finally:
         if made:
@@ -187,6 +186,8 @@ def random_numbers_kept() -> Iterator[None]:
     The body must not consume an iterator of the caller, who may draw random numbers in it. Imports neither NumPy nor
     PyTorch.
     """
+    import random  # takes 5 ms, too
+
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     numbers = random.getstate()
     of_numpy = numpy and numpy.random.get_state()
@@ -207,6 +208,8 @@ def random_numbers_kept() -> Iterator[None]:
 @contextmanager
 def quiet(*names: str) -> Iterator[None]:
     """Silence all but critical messages of these libraries; their exceptions say the same."""
+    import logging  # takes 5 ms, too
+
     loggers = [logging.getLogger(name) for name in names]
     levels = [each.level for each in loggers]
     for each in loggers:

@@ -31,9 +31,10 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any, ClassVar
 
-import orjson
+import msgspec
 
 from synmt.streams import Line, Notes, counted, sniff
+from synmt.streams.decoding import decoded
 
 Link = tuple[int, int]  # source word, target word
 HEADER = "# Sentence pair"
@@ -135,9 +136,9 @@ def read_json(text: str, scored: bool = False, needed: bool = True) -> tuple[dic
     needed: whether any object but `{}` must have links. Raises LinkError.
     """
     try:
-        fields = orjson.loads(text.strip() or "{}")
-    except orjson.JSONDecodeError as error:
-        raise LinkError(f"not JSON: {error}") from None
+        fields = decoded(text.strip() or "{}")
+    except ValueError as error:
+        raise LinkError(str(error)) from None
     found = fields.get("links", None if fields and needed else []) if isinstance(fields, dict) else None
     if not isinstance(found, list):
         raise LinkError('needs "links": [[source word, target word, score], …]')
@@ -298,7 +299,7 @@ def _lines_of_a3(lines: Iterable[Line], reverse: bool) -> Iterator[Line]:
     for line, links, (third, second) in read_a3(lines):
         source, target = (second, third) if reverse else (third, second)
         ordered = sorted((j, i) if reverse else (i, j) for i, j in links)
-        yield replace(line, text=orjson.dumps({"source": source, "target": target, "links": ordered}).decode())
+        yield replace(line, text=msgspec.json.encode({"source": source, "target": target, "links": ordered}).decode())
 
 
 def read_a3(lines: Iterable[Line]) -> Iterator[tuple[Line, frozenset[Link], tuple[list[str], list[str]]]]:

@@ -121,7 +121,7 @@ def _new(
     bpe, vocabularies = data.entries(config, recipe)
     made_by = {
         "synmt": __version__,
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "python": sys.version.split()[0],
         "command": [*map(readable, sys.argv[1:])],
         "processes": processes.size,

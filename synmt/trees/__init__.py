@@ -1,4 +1,4 @@
 """Trees without tensors: constituency, dependency, transitions, linearizations, parse records.
 
-May import numpy and orjson, but neither torch nor a parser.
+May import numpy and msgspec, but neither torch nor a parser.
 """

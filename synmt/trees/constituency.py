@@ -268,6 +268,13 @@ def under_one_root(trees: Sequence[Tree], label: str = TOP) -> Tree:
     return Tree(nodes, parents)
 
 
+def with_leaves(tree: Tree, tokens: Sequence[str]) -> Tree:
+    """Return the tree with other words as its leaves."""
+    rest = iter(tokens)
+    nodes = [next(rest) if leaf else node for node, leaf in zip(tree.nodes, tree.is_leaf(), strict=True)]
+    return Tree(nodes, tree.parents)
+
+
 def split_leaves(tree: Tree, segment: Segment) -> Tree:
     """Replace each leaf by its subwords, as siblings under the same parent: `(NN father)` becomes `(NN fa@@ ther)`.
 

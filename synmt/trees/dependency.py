@@ -1,4 +1,4 @@
-"""Dependency trees as lists of heads: measures, and changes of their arcs or words.
+"""Dependency trees as lists of heads: measures, changes of their arcs, and records over other words.
 
 Heads count from 1; 0 is the head of a root. `lifted` and `lowered` are pseudo-projective parsing: Nivre & Nilsson
 (2005), "Pseudo-Projective Dependency Parsing" (ACL), with the encoding Head. The shortest arc that crosses others is
@@ -7,10 +7,13 @@ head: `obj↑xcomp` is the object of an `xcomp` below the word that it is now at
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from dataclasses import replace
 from itertools import accumulate, groupby
 
-from synmt.text.tokenization import spans_of
+from synmt.text.marks import marked, spelled, unmarked
+from synmt.text.tokenization import Tokenizer, spaces_after, spans_of
+from synmt.trees.constituency import with_leaves
 from synmt.trees.record import UNATTACHED, ParseRecord, RecordError, check_heads
 
 DEPENDENCY = "dep"  # the unspecific relation of Universal Dependencies
@@ -257,3 +260,36 @@ def _spaces(record: ParseRecord, words: Sequence[str]) -> list[bool]:
     ends = accumulate(map(len, record.tokens))
     spaced = {end for end, space in zip(ends, record.spaces, strict=True) if space}
     return [end in spaced for end in accumulate(map(len, words))]
+
+
+def with_marks(record: ParseRecord) -> ParseRecord:
+    """Return the record with the marks of `synmt.text.marks` on its words. If it does not tell where spaces are, they
+    are between all words."""
+    spaces = record.spaces or spaces_after(record.tokens, " ".join(record.text.split()))
+    tokens = marked(record.tokens, spaces or [True] * len(record.tokens))
+    return replace(record, tokens=tokens, tree=record.tree and with_leaves(record.tree, tokens))
+
+
+def detokenized(record: ParseRecord, tokenizer: Tokenizer) -> ParseRecord:
+    """Return the record of words that a model wrote, without marks, and with the text that the tokenizer makes of them.
+
+    Words that consist of marks are left out, and their dependents attached to their heads.
+    """
+    if not tokenizer.marks:
+        text = tokenizer.detokenize(record.tokens)
+        return replace(record, text=text, spaces=spaces_after(record.tokens, text) or [])
+    words, spaces, places = unmarked(record.tokens)
+    found = replace(record, text=spelled(words, spaces), tokens=words, spaces=spaces)
+    if len(places) < len(record.tokens):
+        number = {0: 0, **{place + 1: word for word, place in enumerate(places, 1)}}
+        found.heads = [number[_kept(record.heads, place, number)] for place in places] if record.heads else []
+        found.deprels = [record.deprels[place] for place in places] if record.deprels else []
+    return found
+
+
+def _kept(heads: Sequence[int], word: int, kept: Container[int]) -> int:
+    """Return the nearest ancestor of a word (from 0) that is kept (from 1), 0 if there is none."""
+    head = heads[word]
+    while head > 0 and head not in kept:
+        head = heads[head - 1]
+    return max(0, head)

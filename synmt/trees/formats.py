@@ -13,12 +13,12 @@ from itertools import chain, groupby, islice
 from typing import Literal, TypeVar
 
 from synmt.streams import BadInput, BadLines, Line, counted, note, sniff
+from synmt.streams.decoding import begins_object
 from synmt.trees.dependency import STRINGS, UNKNOWN, depths, divided, highest, joined
 from synmt.trees.record import (
     UNATTACHED,
     ParseRecord,
     RecordError,
-    begins_object,
     brackets_of_record,
     check_heads,
     read_record,

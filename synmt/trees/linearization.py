@@ -13,7 +13,7 @@ character of LEGEND per key: `{"tokens": ["S", "NP", â€¦], "parents": [-1, 0, â€
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import orjson
+import msgspec
 
 from synmt.streams import BadLines
 from synmt.text.bpe import Segment
@@ -130,7 +130,7 @@ def relation_rows(parents: Sequence[int]) -> list[str]:
 def write_mask_record(tree: Tree) -> str:
     """Return the preorder and relations of a tree as one JSON line, with raw words."""
     fields = {"tokens": tree.nodes, "parents": tree.parents, "relations": relation_rows(tree.parents)}
-    return orjson.dumps(fields).decode()
+    return msgspec.json.encode(fields).decode()
 
 
 def mask_record(line: str, segment: Segment | None, max_nodes: int, bad: BadLines) -> str:

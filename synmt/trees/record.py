@@ -6,34 +6,33 @@ several sentences is one record, with the number of words in each under `"senten
 """
 
 import re
-from collections.abc import Container, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
 
-import orjson
+import msgspec
 
 from synmt.streams import counted, shown
-from synmt.text.marks import marked, spelled, unmarked
-from synmt.text.tokenization import Tokenizer, spaces_after
+from synmt.streams.decoding import begins_object, decoded
 from synmt.trees.constituency import (
     Tree,
     TreeError,
     read_brackets,
     read_tree_if_any,
     unescape,
+    with_leaves,
     without_function_tags,
     without_root,
     without_traces,
     write_brackets,
 )
 
+TEXTS = "text", "sent_id", "conllu"
 WORD_COLUMNS = ("lemmas", "upos", "xpos", "feats", "heads", "deprels", "confidences")
 UNATTACHED = -1  # the head of a word without one, in a partial tree
 DIGITS = 4  # decimals of a confidence
-T = TypeVar("T", str, int, bool, float)
 _BREAKING = re.compile(r"[\s\0]")
 _BREAKING_ROWS = re.compile(r"[\t\n\r\0]|^$")
-_OBJECT = re.compile(r'\{\s*["}]')
 
 
 class RecordError(ValueError):
@@ -197,73 +196,69 @@ def record_of_brackets(text: str, strip: bool = False) -> ParseRecord:
 def is_record(line: str) -> bool:
     """Return whether a line is the JSON of a parse or mask record, valid or not."""
     try:
-        fields = orjson.loads(line)
-    except orjson.JSONDecodeError:
+        fields = decoded(line)
+    except ValueError:
         return False
     return isinstance(fields, dict) and bool(fields.keys() & {"tokens", "tree"})
-
-
-def begins_object(line: str) -> bool:
-    """Return whether a line begins like the JSON of a record, valid or not."""
-    return bool(_OBJECT.match(line))
 
 
 FIELDS = frozenset({"parents", *ParseRecord.__slots__})  # of a record in JSON
 
 
+class _MaskRecord(msgspec.Struct):
+    """The fields of a mask record that give its tree: the nodes in preorder and their parents."""
+
+    tokens: list[str]
+    parents: list[int]
+
+
 def read_record(line: str, partial: bool = False) -> ParseRecord:
     """Return the record of one JSON line. An empty line is the empty record; a mask record gives a record of its tree.
+    A column may be null, which is the same as none.
 
     partial: words may be without a head, written null.
     Raises RecordError for broken JSON, fields of the wrong type, and fields that contradict each other.
     """
     if not line.strip():
         return ParseRecord()
-    try:
-        fields = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        is_text = not line.lstrip().startswith("{")
-        raise RecordError(
-            f"not JSON: {'synmt parse makes records of text and, with --input, of trees' if is_text else error}"
-        ) from None
-    if not isinstance(fields, dict):
-        raise RecordError("not a JSON object")
-    if fields and fields.keys().isdisjoint(FIELDS):
-        raise RecordError(f"no field of a parse record, only {', '.join(fields):.60}")
+    fields = _fields(line)
     try:
         tree = _tree(fields)
+        fields = {name: value for name, value in fields.items() if value is not None or name in TEXTS}
+        known = {**fields, "tree": tree, "heads": _heads(fields), "masks": _masks(fields)}
+        record = msgspec.convert(known, ParseRecord)
     except TreeError as error:
         raise RecordError(f"tree: {error}") from None
-    tokens = _column(fields, "tokens", str)
+    except msgspec.ValidationError as error:
+        raise RecordError(str(error)) from None
     if tree is not None:
         has_own_tokens = "tokens" in fields and "parents" not in fields
-        tokens = tokens if has_own_tokens else tree.leaves()
-        tree = _with_leaves(tree, tokens)
-    record = ParseRecord(
-        text=_text(fields, "text"),
-        tokens=tokens,
-        spaces=_column(fields, "spaces", bool),
-        tree=tree,
-        lemmas=_column(fields, "lemmas", str),
-        upos=_column(fields, "upos", str),
-        xpos=_column(fields, "xpos", str),
-        feats=_column(fields, "feats", str),
-        heads=_heads(fields),
-        deprels=_column(fields, "deprels", str),
-        confidences=_column(fields, "confidences", float),
-        sentences=_column(fields, "sentences", int),
-        masks=_masks(fields),
-        sent_id=_text(fields, "sent_id"),
-        conllu=_text(fields, "conllu"),
-    )
+        record.tokens = record.tokens if has_own_tokens else tree.leaves()
+        record.tree = _with_tokens(tree, record.tokens)
     record.check(partial)
     return record
 
 
-def _tree(fields: dict[str, object]) -> Tree | None:
-    """Read the tree from brackets, or from a mask record's nodes in preorder (`tokens`) and their `parents`."""
+def _fields(line: str) -> dict[str, Any]:
+    """Return the fields of a line. Raises RecordError if there is none of a record, unless the line is `{}`."""
+    try:
+        fields = decoded(line)
+    except ValueError as error:
+        is_text = not line.lstrip().startswith("{")
+        advice = "not JSON: synmt parse makes records of text and, with --input, of trees"
+        raise RecordError(advice if is_text else str(error)) from None
+    if not isinstance(fields, dict):
+        raise RecordError("not a JSON object")
+    if fields and fields.keys().isdisjoint(FIELDS):
+        raise RecordError(f"no field of a parse record, only {', '.join(fields):.60}")
+    return fields
+
+
+def _tree(fields: Mapping[str, Any]) -> Tree | None:
+    """Read the tree from brackets, or from the nodes of a mask record."""
     if "parents" in fields:
-        tree = Tree(_column(fields, "tokens", str), _column(fields, "parents", int))
+        found = msgspec.convert(fields, _MaskRecord)
+        tree = Tree(found.tokens, found.parents)
         tree.check()
         return tree
     brackets = fields.get("tree")
@@ -272,81 +267,33 @@ def _tree(fields: dict[str, object]) -> Tree | None:
     return read_brackets(brackets) if brackets else None
 
 
-def _with_leaves(tree: Tree, tokens: list[str]) -> Tree:
+def _heads(fields: Mapping[str, Any]) -> Any:
+    """Return the heads with UNATTACHED for null; not yet of the right type."""
+    heads = fields.get("heads", [])
+    if not isinstance(heads, list):
+        return heads
+    if UNATTACHED in heads:
+        raise RecordError(f"head {UNATTACHED} of word {heads.index(UNATTACHED) + 1}; write null for no head")
+    return [UNATTACHED if head is None else head for head in heads]
+
+
+def _masks(fields: Mapping[str, Any]) -> Any:
+    """Return the masks, with rows of the right type. Raises RecordError with the name of a mask, which the decoder does
+    not know."""
+    masks = fields.get("masks", {})
+    for name, rows in masks.items() if isinstance(masks, dict) else ():
+        try:
+            msgspec.convert(rows, list[str])
+        except msgspec.ValidationError as error:
+            raise RecordError(f"mask {name!r}: {error}") from None
+    return masks
+
+
+def _with_tokens(tree: Tree, tokens: list[str]) -> Tree:
     """Return the tree with the tokens themselves as leaves, since brackets cannot spell all: -LRB- is read as (."""
     if tree.leaves() == tokens or tree.leaves() != [unescape(token) for token in tokens]:
         return tree
-    return _replace_leaves(tree, tokens)
-
-
-def _replace_leaves(tree: Tree, tokens: Sequence[str]) -> Tree:
-    rest = iter(tokens)
-    nodes = [next(rest) if leaf else node for node, leaf in zip(tree.nodes, tree.is_leaf(), strict=True)]
-    return Tree(nodes, tree.parents)
-
-
-def with_marks(record: ParseRecord) -> ParseRecord:
-    """Return the record with the marks of `synmt.text.marks` on its words. If it does not tell where spaces are, they
-    are between all words."""
-    spaces = record.spaces or spaces_after(record.tokens, " ".join(record.text.split()))
-    tokens = marked(record.tokens, spaces or [True] * len(record.tokens))
-    return replace(record, tokens=tokens, tree=record.tree and _replace_leaves(record.tree, tokens))
-
-
-def detokenized(record: ParseRecord, tokenizer: Tokenizer) -> ParseRecord:
-    """Return the record of words that a model wrote, without marks, and with the text that the tokenizer makes of them.
-
-    Words that consist of marks are left out, and their dependents attached to their heads.
-    """
-    if not tokenizer.marks:
-        text = tokenizer.detokenize(record.tokens)
-        return replace(record, text=text, spaces=spaces_after(record.tokens, text) or [])
-    words, spaces, places = unmarked(record.tokens)
-    found = replace(record, text=spelled(words, spaces), tokens=words, spaces=spaces)
-    if len(places) < len(record.tokens):
-        number = {0: 0, **{place + 1: word for word, place in enumerate(places, 1)}}
-        found.heads = [number[_kept(record.heads, place, number)] for place in places] if record.heads else []
-        found.deprels = [record.deprels[place] for place in places] if record.deprels else []
-    return found
-
-
-def _kept(heads: Sequence[int], word: int, kept: Container[int]) -> int:
-    """Return the nearest ancestor of a word (from 0) that is kept (from 1), 0 if there is none."""
-    head = heads[word]
-    while head > 0 and head not in kept:
-        head = heads[head - 1]
-    return max(0, head)
-
-
-def _text(fields: dict[str, object], name: str) -> str:
-    text = fields.get(name, "")
-    if not isinstance(text, str):
-        raise RecordError(f"{name} is not a string")
-    return text
-
-
-def _column(fields: dict[str, object], name: str, kind: type[T]) -> list[T]:
-    column = fields.get(name) or []
-    kinds = (float, int) if kind is float else (kind,)
-    if not isinstance(column, list) or any(type(value) not in kinds for value in column):
-        raise RecordError(f"{name} is not a list of {kind.__name__}")
-    return list(map(kind, column)) if kind is float else column
-
-
-def _heads(fields: dict[str, object]) -> list[int]:
-    heads = fields.get("heads")
-    if isinstance(heads, list):
-        if UNATTACHED in heads:
-            raise RecordError(f"head {UNATTACHED} of word {heads.index(UNATTACHED) + 1}; write null for no head")
-        fields = {"heads": [UNATTACHED if head is None else head for head in heads]}
-    return _column(fields, "heads", int)
-
-
-def _masks(fields: dict[str, object]) -> dict[str, list[str]]:
-    masks = fields.get("masks") or {}
-    if not isinstance(masks, dict):
-        raise RecordError("masks is not an object")
-    return {name: _column(masks, name, str) for name in masks}
+    return with_leaves(tree, tokens)
 
 
 def write_record(record: ParseRecord) -> str:
@@ -360,7 +307,7 @@ def write_record(record: ParseRecord) -> str:
     if record.confidences:
         fields["confidences"] = [round(each, DIGITS) for each in record.confidences]
         fields["confidence"] = round(record.confidence, DIGITS)
-    return orjson.dumps(fields).decode()
+    return msgspec.json.encode(fields).decode()
 
 
 def brackets_of_record(record: ParseRecord) -> str:

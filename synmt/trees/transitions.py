@@ -17,9 +17,9 @@ from synmt.streams import BadLines
 from synmt.text.bpe import JOINER, Segment, join_subwords
 from synmt.text.tokenization import Tokenizer
 from synmt.trees.arc_tokens import ROOT_RELATION, ArcStyle, Kind, Token, is_arc, read_entries, write_entries
-from synmt.trees.dependency import DEPENDENCY, is_lifted, lifted, lowered, realigned
+from synmt.trees.dependency import DEPENDENCY, detokenized, is_lifted, lifted, lowered, realigned, with_marks
 from synmt.trees.formats import written
-from synmt.trees.record import ParseRecord, RecordError, check_heads, detokenized, with_marks
+from synmt.trees.record import ParseRecord, RecordError, check_heads
 
 Constraints = Literal["none", "legal", "strict"]
 Positions = tuple[int, ...]  # of the subwords of a word

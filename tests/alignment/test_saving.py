@@ -5,7 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import orjson
+import msgspec
 import pytest
 
 from synmt.alignment import ALIGNERS, compiled
@@ -58,13 +58,13 @@ def test_a_saved_aligner_aligns_like_the_fitted_one(name: str, encoder: Path, tm
     opened = open_aligner(tmp_path / "fitted", None, "cpu")
     opened.save(tmp_path / "saved")
     config = tmp_path / "saved" / "config.json"
-    held = orjson.loads(config.read_bytes())
+    held = msgspec.json.decode(config.read_bytes())
     assert {"format", "aligner", "model"} <= held.keys() <= {"format", "aligner", "model", "training"}
     assert {"options", "languages", "tokenizer", "words"} <= held["model"].keys()
     assert held["model"]["options"] == options_of(made)
     aligners = [opened, open_aligner(tmp_path / "saved", None, "cpu")]
     if "training" not in held:
-        config.write_bytes(orjson.dumps({"format": held["format"], "aligner": name, **held["model"]}))
+        config.write_bytes(msgspec.json.encode({"format": held["format"], "aligner": name, **held["model"]}))
         aligners.append(open_aligner(tmp_path / "saved", None, "cpu"))
     if name != "eflomal":
         assert_shards_change_nothing(opened, exactly=name in EXACT and compiled.library() is not None)

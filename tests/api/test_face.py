@@ -26,7 +26,7 @@ from synmt.streams import Note, in_python
 from synmt.training import presets, start
 from tests.api.stub import STUB, stub
 
-HEAVY = "benepar", "click", "numpy", "orjson", "sacrebleu", "spacy", "torch", "transformers"
+HEAVY = "benepar", "click", "msgspec", "numpy", "sacrebleu", "spacy", "torch", "transformers"
 
 
 def loaded(program: str) -> list[str]:
@@ -216,5 +216,5 @@ def test_unknown_names_raise_attribute_error() -> None:
 
 def test_unused_packages_are_not_loaded() -> None:
     assert loaded("import synmt") == []
-    assert loaded("import synmt; list(synmt.parse(['He is.'], 'udpipe'))") == ["orjson"]
+    assert loaded("import synmt; list(synmt.parse(['He is.'], 'udpipe'))") == ["msgspec"]
     assert "torch" not in loaded("import synmt; synmt.score(['He is.'], ['He is.'])")

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-import orjson
+import msgspec
 import torch
 
 from synmt.device import local_device
@@ -57,7 +57,7 @@ def bench(parts: tuple[str, ...], rounds: int, device: str, data: Path | None, a
     """
     torch.set_num_threads(1)
     for row in rows(parts or ANYWHERE, rounds, local_device(device), data):
-        print(orjson.dumps(asdict(row)).decode() if as_jsonl else line(row), flush=True)
+        print(msgspec.json.encode(asdict(row)).decode() if as_jsonl else line(row), flush=True)
 
 
 def rows(parts: Iterable[str], rounds: int, device: torch.device, data: Path | None) -> Iterator[Row]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import orjson
+import msgspec
 
 TREES = [
     "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))",
@@ -19,7 +19,7 @@ RECORDS = [f'{{"tree": "{tree}"}}' for tree in TREES]
 def write_target_trees(folder: Path, copies: int = 5) -> Path:
     """Write the targets as records of words with trees: train.de.jsonl."""
     lines = [
-        orjson.dumps(
+        msgspec.json.encode(
             {
                 "text": text,
                 "tokens": words.split(),

@@ -38,25 +38,25 @@ LOSSES = {
     "a folder that is made": (
         "class Folder(TemporaryDirectory):\n"
         "    def __init__(self, **others): super().__init__(**others); get()\n"
-        "process.TemporaryDirectory = Folder\n"
+        "tempfile.TemporaryDirectory = Folder\n"
         "with temporary_folder(): pass"
     ),
     "a folder that is removed": (
         "class Folder(TemporaryDirectory):\n"
         "    def cleanup(self): get(); super().cleanup()\n"
-        "process.TemporaryDirectory = Folder\n"
+        "tempfile.TemporaryDirectory = Folder\n"
         "with temporary_folder(): pass"
     ),
     "work that can stop later": "with Interruption(): get()",
     "a folder at a second signal": (
         "class Folder(TemporaryDirectory):\n"
         "    def cleanup(self): get(SIGTERM); get(SIGINT); super().cleanup()\n"
-        "process.TemporaryDirectory = Folder\n"
+        "tempfile.TemporaryDirectory = Folder\n"
         "with temporary_folder(): get()"
     ),
 }
 PROGRAM = """
-import sys, time, weakref
+import sys, tempfile, time, weakref
 from pathlib import Path
 from signal import *
 from tempfile import TemporaryDirectory

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import orjson
+import msgspec
 import pytest
 
 from synmt.model.config import ModelConfig
@@ -18,7 +18,7 @@ def test_a_model_folder_is_complete(mask_model: Path) -> None:
     assert sum(name.startswith("checkpoint/update-") for name in names) == 2
     names = {name for name in names if "/" not in name}
     assert names == tiny.MODEL_FILES | {"log.tsv"}
-    config = orjson.loads((mask_model / "config.json").read_bytes())
+    config = msgspec.json.decode((mask_model / "config.json").read_bytes())
     assert config["model"]["source"] == {
         "mask": {"per_layer": False, "tree": "constituency", "relations": "", "hard": False}
     }
@@ -76,7 +76,7 @@ def test_file_names_determine_the_languages(options: str, languages: list[str], 
     said = f"synmt train: target text is tokenized as {languages[1]}\n"  # and records have their own words
     assert (said in done.stderr) == ("none" not in options)
     assert "suits a CPU" not in done.stderr
-    assert orjson.loads((tmp_path / "model" / "config.json").read_bytes())["model"]["languages"] == languages
+    assert msgspec.json.decode((tmp_path / "model" / "config.json").read_bytes())["model"]["languages"] == languages
 
 
 @pytest.mark.parametrize(

@@ -95,8 +95,8 @@ def test_records_keep_their_masks() -> None:
 @pytest.mark.parametrize(
     ("masks", "cause"),
     [
-        ('["10", "01"]', "masks is not an object"),
-        ('{"m": "10"}', "m is not a list of str"),
+        ('["10", "01"]', r"Expected `object`, got `array` - at `\$.masks`"),
+        ('{"m": "10"}', "mask 'm': Expected `array`, got `str`"),
         ('{"m": ["1"]}', "mask 'm' has 1 rows"),
         ('{"m": ["10", "0"]}', "a row that is not 2 characters"),
         ('{"m": ["10", "0x"]}', "a row that is not 2 characters"),

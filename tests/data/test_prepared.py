@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any, get_args
 
-import orjson
+import msgspec
 import pytest
 import torch
 from safetensors.numpy import load_file
@@ -173,7 +173,7 @@ def test_several_processes_prepare_the_same_columns(monkeypatch: pytest.MonkeyPa
         files = {path.name: path.read_bytes() for path in only(kept).iterdir()}
         found.append((files, folder.parameters.read_bytes()))
     assert found[0] == found[1]
-    said = orjson.loads(found[0][0][DESCRIPTION])
+    said = msgspec.json.decode(found[0][0][DESCRIPTION])
     assert (said["bad"], said["pairs"]) == ({"bad line": 1}, 30)
     assert "2 of 30 source sentences are read although they have no dependency heads" in said["notes"]
     assert sum(note.startswith("the crossing arcs of 1 target tree ") for note in said["notes"]) == 1
@@ -222,7 +222,7 @@ def corpora(folder: Path, target: str = "sequence") -> tuple[PairFiles, PairFile
     """Return pairs for training, other pairs for validation, and how often each source occurs in the former."""
     data = write_corpus(folder)
     data = with_target_trees(data) if tiny.TARGET_SYSTEMS[target].spelling.trees else data
-    records = [orjson.loads(line) for line in Path(data.source).read_text().splitlines()]
+    records = [msgspec.json.decode(line) for line in Path(data.source).read_text().splitlines()]
     (folder / "dev").write_text('{"text": "dev", "tokens": ["dev"]}\n' * len(records))
     sources = Counter(" ".join(each["tokens"]) for each in records)
     return data, PairFiles(str(folder / "dev"), data.target), sources
@@ -504,7 +504,7 @@ def test_whatever_changes_in_the_cache_is_noticed(
 ) -> None:
     """Every value of the description, and every file: cut, lengthened, or with an altered byte."""
     folder = only(own_cache / "synmt" / "columns")
-    known = orjson.loads((folder / DESCRIPTION).read_bytes())["made_of"]
+    known = msgspec.json.decode((folder / DESCRIPTION).read_bytes())["made_of"]
     config = ModelFolder.open(cached[2].parent, ModelConfig).config
     whole = {path: path.read_bytes() for path in folder.iterdir()}
 
@@ -517,17 +517,17 @@ def test_whatever_changes_in_the_cache_is_noticed(
 
     assert not is_noticed()
     description = folder / DESCRIPTION
-    said = orjson.loads(whole.pop(description))
+    said = msgspec.json.decode(whole.pop(description))
     texts = [b"", b"{", b"[]", b"null", b"1", b"[" * 10**5, b"\xff", b'{"schema": 4}']
     for name, value in said.items():
-        texts.append(orjson.dumps({key: each for key, each in said.items() if key != name}))
+        texts.append(msgspec.json.encode({key: each for key, each in said.items() if key != name}))
         values: list[Any] = [None, -1, 0, 1e300, "", "x", [], {}, [[]], {"x": 1}]
         others = [other for other in values if other != value]
-        texts += [orjson.dumps({**said, name: other}) for other in others]
+        texts += [msgspec.json.encode({**said, name: other}) for other in others]
     for text in texts:
         description.write_bytes(text)
         assert is_noticed(), text[:200]
-    description.write_bytes(orjson.dumps(said))
+    description.write_bytes(msgspec.json.encode(said))
     for path, data in {path: data for path, data in whole.items() if data}.items():
         middle = len(data) // 2
         for place in (middle, len(data) - 1):
@@ -553,16 +553,16 @@ def test_a_description_that_cannot_be_replaced(cached: Cached, own_cache: Path, 
 
 def edited(kept: Path, **changed: Any) -> None:
     """Change the description and its checksum, as an attacker could."""
-    said = {**orjson.loads((kept / DESCRIPTION).read_bytes()), **changed}
+    said = {**msgspec.json.decode((kept / DESCRIPTION).read_bytes()), **changed}
     del said["checksum"]
-    (kept / DESCRIPTION).write_bytes(orjson.dumps({**said, "checksum": digest(said)}))
+    (kept / DESCRIPTION).write_bytes(msgspec.json.encode({**said, "checksum": digest(said)}))
 
 
 def replaced(kept: Path, **changed: Any) -> None:
     """Change arrays of a shard and its checksum, as an attacker could; None removes an array."""
     arrays = {**load_file(kept / SHARD), **changed}
     checksum = write_shard(kept / SHARD, {name: each for name, each in arrays.items() if each is not None})
-    ((_, target),) = orjson.loads((kept / DESCRIPTION).read_bytes())["shards"]
+    ((_, target),) = msgspec.json.decode((kept / DESCRIPTION).read_bytes())["shards"]
     edited(kept, shards=[[checksum, target]])
 
 
@@ -590,7 +590,7 @@ def elsewhere(path: Path) -> None:
         (lambda kept: (kept / "0.target.safetensors").unlink(), "0.target.safetensors: No such file"),
         (lambda kept: elsewhere(kept / SHARD), f"{SHARD}: leads out of the folder"),
         (lambda kept: append(str(kept / "vocab.target.txt"), "new\n"), "their checksum does not match"),
-        (lambda kept: (kept / DESCRIPTION).write_text("{"), f"{DESCRIPTION}: unexpected"),
+        (lambda kept: (kept / DESCRIPTION).write_text("{"), f"{DESCRIPTION}: not JSON: "),
         (lambda kept: (kept / DESCRIPTION).write_text("{}"), f"{DESCRIPTION}: the field 'schema' is missing"),
         (lambda kept: edited(kept, schema=99), f"{DESCRIPTION}: has the schema 99, but this synmt"),
         (lambda kept: edited(kept, pairs=-1), f"{DESCRIPTION}: the number of pairs is -1"),

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import orjson
+import msgspec
 import pytest
 import torch
 from safetensors.torch import load, load_file, save_file
@@ -51,10 +51,10 @@ def folder(tmp_path: Path) -> ModelFolder[ModelConfig]:
 
 def edit_config(folder: ModelFolder[ModelConfig], part: str, **changes: Any) -> None:
     path = folder.path / "config.json"
-    fields = orjson.loads(path.read_bytes())
+    fields = msgspec.json.decode(path.read_bytes())
     place = fields["model"]["network"] if part == "network" else fields["model"] if part == "model" else fields
     place.update(changes)
-    path.write_bytes(orjson.dumps(fields))
+    path.write_bytes(msgspec.json.encode(fields))
 
 
 def test_a_folder_survives_saving_and_opening(folder: ModelFolder[ModelConfig]) -> None:

@@ -87,7 +87,9 @@ def test_output_without_a_note_does_not_belong_to_the_run(place: Workplace, path
         make(place, path, {}, writing(path))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"of": []}', '{"of": {}, "cpu_seconds": "1"}', '{"words": []}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"of": []}', '{"of": {}, "cpu_seconds": "1"}', '{"words": []}', '{"of": {}, "x": 1}']
+)
 def test_damaged_notes_are_reported(place: Workplace, path: Path, text: str) -> None:
     make(place, path, {}, writing(path))
     place.note(path).write_text(text)

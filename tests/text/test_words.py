@@ -16,7 +16,8 @@ from synmt.text.bpe import Bpe, join_subwords, learn_bpe
 from synmt.text.graphemes import clusters
 from synmt.text.marks import marked, unmarked
 from synmt.text.tokenization import LANGUAGES, Tokenizer, TokenizerName, open_tokenizer
-from synmt.trees.record import ParseRecord, detokenized, with_marks
+from synmt.trees.dependency import detokenized, with_marks
+from synmt.trees.record import ParseRecord
 from tests import tiny
 
 UD = Path(__file__).parents[3] / "shared" / "data" / "ud"

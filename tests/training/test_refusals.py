@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import split
 from typing import Any
 
-import orjson
+import msgspec
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -24,7 +24,7 @@ from tests.training.runs import SHORT, run, with_target_trees, write_corpus
 
 
 def training_of(folder: Path) -> dict[str, Any]:
-    fields: dict[str, Any] = orjson.loads((folder / "config.json").read_bytes())["training"]
+    fields: dict[str, Any] = msgspec.json.decode((folder / "config.json").read_bytes())["training"]
     return fields
 
 

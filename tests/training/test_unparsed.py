@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-import orjson
+import msgspec
 import pytest
 import torch
 
@@ -22,7 +22,7 @@ def without_trees(data: PairFiles, every: int) -> PairFiles:
     """Return the same data, but with only the words of every nth source."""
     path = Path(data.source)
     lines = path.read_bytes().splitlines()
-    lines[::every] = [orjson.dumps({"tokens": orjson.loads(line)["tokens"]}) for line in lines[::every]]
+    lines[::every] = [msgspec.json.encode({"tokens": msgspec.json.decode(line)["tokens"]}) for line in lines[::every]]
     path.write_bytes(b"".join(line + b"\n" for line in lines))
     return data
 

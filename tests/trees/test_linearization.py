@@ -1,4 +1,4 @@
-import orjson
+import msgspec
 import pytest
 from hypothesis import given
 
@@ -90,7 +90,7 @@ def test_nested_wrapping_brackets_without_a_label_are_removed() -> None:
 def test_a_mask_record_has_nodes_parents_and_relations(tree: Tree) -> None:
     line = write_mask_record(tree)
     assert "\n" not in line
-    assert orjson.loads(line) == {
+    assert msgspec.json.decode(line) == {
         "tokens": tree.nodes,
         "parents": tree.parents,
         "relations": relation_rows(tree.parents),

@@ -88,7 +88,10 @@ def test_a_partial_tree_consists_of_parts_of_a_tree(heads: list[int], cause: str
     [
         ('{"tokens": ["a", "b"], "heads": [-1, 0]}', "head -1 of word 1; write null for no head"),
         ('{"tokens": ["a"], "heads": [0], "confidences": [2]}', "outside 0 to 1"),
-        ('{"tokens": ["a"], "heads": [0], "confidences": ["1"]}', "not a list of float"),
+        (
+            '{"tokens": ["a"], "heads": [0], "confidences": ["1"]}',
+            r"Expected `float`, got `str` - at `\$.confidences\[0\]`",
+        ),
         ('{"tokens": ["a"], "confidences": [0.5]}', "confidences without heads"),
         ('{"tokens": ["a"], "heads": [0], "confidences": [0.5, 1]}', "2 confidences for 1 token"),
     ],

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import orjson
+import msgspec
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import (
@@ -42,6 +42,7 @@ from synmt.model.source import ENCODERS, SourceSide, encoders_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, check_settings, option_names
 from synmt.streams import Message, WrongUsage
+from synmt.streams.decoding import decoded
 from synmt.training.config import TrainingConfig, training_options
 from synmt.training.presets import configs
 
@@ -170,9 +171,9 @@ class LinkIdea:
         file = how.out / BEGUN_FILE
         if how.resume and file.exists():
             with naming(file):
-                before = dict(orjson.loads(file.read_bytes()))
+                before = dict(decoded(file.read_bytes()))
             check_same(how.out, before, made, "was begun")
-        write_aside(file, orjson.dumps(made))
+        write_aside(file, msgspec.json.encode(made))
 
     def save(self, folder: Path) -> None:
         assert self.models

@@ -5,8 +5,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import numpy as np
-import orjson
 import pytest
 from safetensors.numpy import load_file, save_file
 
@@ -194,12 +194,14 @@ def test_a_damaged_model_is_named(
 def test_damaged_words_and_options_are_named(folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    config = orjson.loads((copy / "config.json").read_bytes())
+    config = msgspec.json.decode((copy / "config.json").read_bytes())
     for options, cause in (({"jump": 0}, "jump cannot be 0"), ({"other": 1}, "other"), (None, "config.json")):
-        (copy / "config.json").write_bytes(orjson.dumps(config | {"model": config["model"] | {"options": options}}))
+        (copy / "config.json").write_bytes(
+            msgspec.json.encode(config | {"model": config["model"] | {"options": options}})
+        )
         with pytest.raises(BadInput, match=cause):
             open_aligner(copy, None, "cpu")
-    (copy / "config.json").write_bytes(orjson.dumps(config))
+    (copy / "config.json").write_bytes(msgspec.json.encode(config))
     lines = (copy / "source.txt").read_text().count("\n")
     parts = "".join("a " * line + "a\n" for line in range(lines))  # all words consist of the same part
     for text, cause in (

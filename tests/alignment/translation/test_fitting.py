@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
-import orjson
 import pytest
 import torch
 
@@ -198,12 +198,12 @@ def test_inconsistent_folders_are_named(
 ) -> None:
     shutil.copytree(folders["naive-att"], tmp_path / "copy")
     config = tmp_path / "copy" / "config.json"
-    fields = orjson.loads(config.read_bytes())
+    fields = msgspec.json.decode(config.read_bytes())
     if change.keys() & {"format", "aligner"}:
         fields |= change
     else:
         fields["model"] |= change
-    config.write_bytes(orjson.dumps(fields))
+    config.write_bytes(msgspec.json.encode(fields))
     with pytest.raises(BadInput, match=cause):
         ALIGNERS["naive-att"].open(tmp_path / "copy", "cpu")
 

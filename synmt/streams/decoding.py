@@ -1,0 +1,30 @@
+"""The one way to recognize and decode JSON, which may come from a stranger."""
+
+import re
+from typing import Any
+
+import msgspec
+
+_OBJECT = re.compile(r'\{\s*["}]')
+
+
+def decoded(text: str | bytes) -> Any:
+    """Return what JSON says.
+
+    Of two values for one key, the last one counts. A whole number is exact, and has at most 4300 digits.
+    Raises ValueError ("not JSON: …") for anything else, such as NaN, Infinity, 1e999, which no float holds, half a
+    surrogate pair, and thousands of brackets inside each other.
+    """
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"not JSON: {str(error).removeprefix('JSON is malformed: ')}") from None
+    except UnicodeError:
+        raise ValueError("not JSON: not UTF-8") from None
+    except RecursionError:
+        raise ValueError("not JSON: nested too deeply") from None
+
+
+def begins_object(line: str) -> bool:
+    """Return whether a line begins like a JSON object, valid or not."""
+    return bool(_OBJECT.match(line))
