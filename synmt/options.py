@@ -27,7 +27,7 @@ Config = TypeVar("Config")
 LARGEST = 2**32 - 1  # limit of any number, as for most seeds; larger sizes overflow before memory is allocated
 MOST_JOBS = 1024  # processes
 PATHS = "FILE", "MODEL", "NAME|PATH"  # metavars of files and folders
-NAMES = *PATHS, "FOLDER", "LINKS", "NAME", "SYSTEM", "IDEA+IDEA"  # metavars of names, which are never empty
+NAMES = *PATHS, "FOLDER", "LINKS", "NAME", "SYSTEM", "NAME+NAME"  # metavars of names, which are never empty
 CODE = "CODE"  # metavar of languages
 
 

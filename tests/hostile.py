@@ -232,7 +232,7 @@ MODELS: dict[str, Callable[[Path], None]] = {
     "a parameter that is infinite": tensors(lambda w: next(iter(w.values())).view(-1)[0].fill_(float("inf"))),
     "parameters that overflow": tensors(lambda w: [t.fill_(3e38) for t in w.values()]),
     "parameters that are integers": tensors(lambda w: w.update({name: t.int() for name, t in w.items()})),
-    "ideas that are a number": edited("model", source=5),
+    "components that are a number": edited("model", source=5),
     "a name of a megabyte": edited("model", source={"x" * 2**20: {}}),
     "a config of 180 MB": filled("config.json", lambda: [b"[", b"[]," * 60_000_000, b"1]"]),
     "a config of a megabyte": filled("config.json", lambda: [b"[", b"[]," * 349_000, b"1]"]),

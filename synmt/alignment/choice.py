@@ -31,8 +31,8 @@ def known() -> dict[str, Known]:
     fit = ("--fit",)
     found = {**known_in(AlignConfig), **known_in(TextConfig), **known_in(AlignerConfig, needs=fit)}
     found |= known_in(TrainingConfig, needs=fit, means={VALIDATION: ()}) | known_in(TransformerConfig, needs=fit)
-    for name, idea in [*ALIGNERS.items(), *ENCODER_COMPONENTS.items()]:
-        found |= known_in(idea, f"{name}-", fit)
+    for name, component in [*ALIGNERS.items(), *ENCODER_COMPONENTS.items()]:
+        found |= known_in(component, f"{name}-", fit)
     return {name: each for name, each in found.items() if owners().get(name, True)}
 
 
@@ -61,12 +61,12 @@ def used_by(name: str, given: Mapping[str, Any]) -> frozenset[str]:
     if (teacher := getattr(made, "guide", "")) and not given.get("guide"):
         used |= used_by(teacher, given) - used_by(teacher, {}).intersection(SHARED)
     for option in used.intersection(ENCODERS):
-        ideas = str(given.get(option, "")).split("+")
+        components = str(given.get(option, "")).split("+")
         used |= {
             each
-            for idea in ideas
-            if idea in ENCODER_COMPONENTS
-            for each in option_names(ENCODER_COMPONENTS[idea], f"{idea}-")
+            for component in components
+            if component in ENCODER_COMPONENTS
+            for each in option_names(ENCODER_COMPONENTS[component], f"{component}-")
         }
     return used
 
@@ -78,8 +78,11 @@ def owners() -> dict[str, tuple[str, ...]]:
     for method in ALIGNERS:
         for name in used_by(method, {}):
             found.setdefault(name, []).append(f"--method {method}")
-    for idea in ENCODER_COMPONENTS:
-        found |= {name: [f"--source-syntax {idea}"] for name in option_names(ENCODER_COMPONENTS[idea], f"{idea}-")}
+    for component in ENCODER_COMPONENTS:
+        found |= {
+            name: [f"--source-syntax {component}"]
+            for name in option_names(ENCODER_COMPONENTS[component], f"{component}-")
+        }
     return {name: tuple(ways) for name, ways in found.items()}
 
 

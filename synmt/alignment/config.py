@@ -79,9 +79,9 @@ class AlignerConfig:
     models: str | None = setting(None, "an aligner whose translation models are taken over", metavar="FOLDER")
     preset: str | None = setting(None, "settings by name, for all that follows", metavar="NAME")
     source_syntax: str | None = setting(
-        None, "ideas of `synmt train` in the encoder of the source", metavar="IDEA+IDEA"
+        None, "components of `synmt train` in the encoder of the source", metavar="NAME+NAME"
     )
-    target_syntax: str | None = setting(None, "the same for the encoder of the target", metavar="IDEA+IDEA")
+    target_syntax: str | None = setting(None, "the same for the encoder of the target", metavar="NAME+NAME")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from synmt.alignment.statistical import LETTERS
 from synmt.alignment.translation.idea import LinkIdea
 from synmt.cli.options import on_error, or_stdin, usage
 from synmt.cli.paths import Reads, Writes
-from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_ideas
+from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_components
 from synmt.components import ENCODER_COMPONENTS
 from synmt.model.files import CONFIG_FILE
 from synmt.nn.config import TransformerConfig
@@ -82,12 +82,12 @@ of_aligner, of_fit = in_section("Aligner"), in_section("Training", needs=FIT)
 )  # fmt: skip
 @of_fit("--models", metavar="FOLDER", type=Reads(), help="An aligner whose translation models to reuse.")
 @of_fit("--preset", type=click.Choice(list(PRESETS)), help="Set of defaults; see `--preset NAME --help-all`.")
-@of_fit("--source-syntax", metavar="IDEA+IDEA", help="Ideas of `synmt train` for the source encoder.")
-@of_fit("--target-syntax", metavar="IDEA+IDEA", help="Ideas of `synmt train` for the target encoder.")
+@of_fit("--source-syntax", metavar="NAME+NAME", help="Components of `synmt train` for the source encoder.")
+@of_fit("--target-syntax", metavar="NAME+NAME", help="Components of `synmt train` for the target encoder.")
 @options_of(TrainingConfig, "Training", preset=True, needs=FIT, means={VALIDATION: ()}, only=USED)
 @options_of(TransformerConfig, "Network", preset=True, needs=FIT)
-@options_of_ideas(ALIGNERS, FIT)
-@options_of_ideas(ENCODER_COMPONENTS, FIT)
+@options_of_components(ALIGNERS, FIT)
+@options_of_components(ENCODER_COMPONENTS, FIT)
 def command(
     paths: tuple[str, ...],
     fit: bool,

@@ -35,7 +35,7 @@ def names(separator: str, known: Callable[[], Iterable[str]]) -> Callable[..., l
 
 
 @click.command(cls=SectionCommand, epilog=EPILOG)
-@click.option("--model", callback=names("+", systems), metavar="NAME+...", help="Ideas of a system.")
+@click.option("--model", callback=names("+", systems), metavar="NAME+...", help="Components of a system.")
 @click.option("--method", callback=names(",", lambda: ALIGNERS), metavar="NAME,...", help="Aligners.")
 @click.option("--parser", callback=names("+", lambda: CITES), metavar="NAME+...", help="Parsers.")
 @click.option("-m", "--metric", callback=names(",", lambda: METRICS), metavar="NAME,...", help="Metrics.")

@@ -23,7 +23,7 @@ GIVEN = ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT
 ARGUMENTS = "synmt.arguments"  # the command line, for the help, which click shows as soon as it reads --help
 SHOW_USED = "synmt.show-used"  # in a context: show every option that the method or system uses
 SHOW_ALL = "synmt.show-all"  # in a context: show the options of all methods and systems, as manuals do
-CHOOSING = {"method", "model", "source-syntax", "target-syntax"}  # options that choose a method, a system or ideas
+CHOOSING = {"method", "model", "source-syntax", "target-syntax"}  # options that choose a method, a system or components
 METAVARS = {int: "N", float: "X"}
 LONGEST_CHOICES = 30  # characters of a list of values that fit next to the name of an option
 WHOLE_HYPHEN, WHOLE_SPACE = "\u2011", "\u00a0"  # at which no line is broken
@@ -56,7 +56,7 @@ class SectionOption(click.Option):
     """An option in a section of the help, with the conditions under which it has an effect.
 
     option: the conditions of a setting; without it, `needs` and `unless` as in `setting`.
-    of_idea: whether the option belongs to one idea or method, after which its section is named.
+    of_component: whether the option belongs to one component or method, after which its section is named.
     """
 
     def __init__(
@@ -66,14 +66,14 @@ class SectionOption(click.Option):
         option: Option | None = None,
         needs: str | tuple[str, ...] = (),
         unless: str | tuple[str, ...] = (),
-        of_idea: bool = False,
+        of_component: bool = False,
         **rest: Any,
     ) -> None:
         super().__init__(*names, **rest)
         groups = (conditions(needs),) if needs else ()
         self.option = option or Option(_name(self), rest.get("default"), groups, conditions(unless))
         self.section = section
-        self.of_idea = of_idea
+        self.of_component = of_component
 
     def default_in(self, context: click.Context) -> Any:
         """Return the value that the command gets if the option is left out."""
@@ -200,7 +200,7 @@ class SectionCommand(click.Command):
 
     def on_page(self, context: click.Context) -> list[click.Parameter]:
         """Return what the help shows: all that is used, or on the short page the common options and, if the command
-        line chooses a method, a system or ideas, the options of those."""
+        line chooses a method, a system or components, the options of those."""
         used = [each for each in self.get_params(context) if self.is_used(each, context)]
         if not self.common or context.meta.keys() & {SHOW_ALL, SHOW_USED}:
             return used
@@ -208,7 +208,7 @@ class SectionCommand(click.Command):
         return [
             each
             for each in used
-            if not isinstance(each, SectionOption) or each.option.name in self.common or (each.of_idea and chosen)
+            if not isinstance(each, SectionOption) or each.option.name in self.common or (each.of_component and chosen)
         ]
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
@@ -277,24 +277,25 @@ def options_of(
     means: Mapping[str, tuple[str, ...]] | None = None,
     short: Mapping[str, str] | None = None,
     only: Collection[str] | None = None,
-    of_idea: bool = False,
+    of_component: bool = False,
 ) -> Decorator:
     """Add an option for each setting of a config, such as --pascal-heads for `heads` under the prefix `pascal-`.
 
     preset: whether a preset may change the defaults, so that an option that is not given is None; needs, unless, means:
-    as in `known_in`; short: second names, such as -t; only: the options to add; of_idea: as in SectionOption.
+    as in `known_in`; short: second names, such as -t; only: the options to add; of_component: as in SectionOption.
     """
     return _all(
-        _option(each, (short or {}).get(name, ""), preset, section=section, of_idea=of_idea)
+        _option(each, (short or {}).get(name, ""), preset, section=section, of_component=of_component)
         for name, each in known_in(config, prefix, needs, unless, means).items()
         if only is None or name in only
     )
 
 
-def options_of_ideas(ideas: Mapping[str, type], needs: tuple[str, ...] = ()) -> Decorator:
-    """Add the options of each idea, in a section of its own under its name."""
+def options_of_components(components: Mapping[str, type], needs: tuple[str, ...] = ()) -> Decorator:
+    """Add the options of each component, in a section of its own under its name."""
     return _all(
-        options_of(idea, name, f"{name}-", preset=True, needs=needs, of_idea=True) for name, idea in ideas.items()
+        options_of(component, name, f"{name}-", preset=True, needs=needs, of_component=True)
+        for name, component in components.items()
     )
 
 

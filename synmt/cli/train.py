@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from synmt.cli.paths import Reads, Writes
-from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_ideas
+from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_components
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.model.config import ModelConfig
 from synmt.nn.config import TransformerConfig
@@ -75,8 +75,8 @@ def _scope(given: Mapping[str, Any]) -> Scope:
 @options_of(SystemConfig, "Model", preset=True)
 @options_of(TrainingConfig, "Training", preset=True, means={VALIDATION: DEV})
 @options_of(TransformerConfig, "Network", preset=True)
-@options_of_ideas(ENCODER_COMPONENTS)
-@options_of_ideas(DECODER_COMPONENTS)
+@options_of_components(ENCODER_COMPONENTS)
+@options_of_components(DECODER_COMPONENTS)
 def command(
     source: str | None,
     target: str | None,

@@ -158,18 +158,21 @@ class TargetSide:
 
     def settings(self) -> dict[str, Any]:
         """Return the settings from which `target_side` restores the side."""
-        return {"ideas": {name: asdict(each) for name, each in self.components.items()}, "arcs": asdict(self.style)}
+        return {
+            "components": {name: asdict(each) for name, each in self.components.items()},
+            "arcs": asdict(self.style),
+        }
 
 
 WORDS = TargetSide({PLAIN: DecoderComponent()})
 
 
-def target_side(ideas: Mapping[str, Mapping[str, Any]], arcs: Mapping[str, bool] | None = None) -> TargetSide:
+def target_side(components: Mapping[str, Mapping[str, Any]], arcs: Mapping[str, bool] | None = None) -> TargetSide:
     """Return the side with these components and options. Raises ValueError or TypeError for invalid ones."""
     style = ArcStyle(**(arcs or {}))
     if not all(type(value) is bool for value in asdict(style).values()):
         raise ValueError("split and root_arc must be true or false")
-    return TargetSide(DECODER_COMPONENTS.made(ideas), style)
+    return TargetSide(DECODER_COMPONENTS.made(components), style)
 
 
 def target_side_of(

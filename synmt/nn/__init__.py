@@ -1,1 +1,1 @@
-"""The Transformer core: tensors in, tensors out. It imports no tree, idea or file."""
+"""The Transformer core: tensors in, tensors out. It imports no tree, component or file."""

@@ -107,7 +107,7 @@ def page(found: Found, file: Path) -> str:
 
 
 def _cites(found: Found) -> Iterator[str]:
-    """Yield the papers of synmt, and of the ideas, aligners, parsers and metrics of the run."""
+    """Yield the papers of synmt, and of the components, aligners, parsers and metrics of the run."""
     yield SYNMT
     for model in dict.fromkeys(output.learned for output in found.made):
         if (model / CONFIG_FILE).exists():
@@ -116,7 +116,7 @@ def _cites(found: Found) -> Iterator[str]:
                 yield from cited(ALIGNERS, [fields["aligner"]])
             else:
                 yield from cited(ENCODER_COMPONENTS, fields["model"]["source"])
-                yield from cited(DECODER_COMPONENTS, fields["model"]["target"]["ideas"])
+                yield from cited(DECODER_COMPONENTS, fields["model"]["target"]["components"])
     for path in sorted((found.place.folder / "data" / "parsed").rglob("*.jsonl")):
         if parsed := found.place.made(path):
             yield from (key for name in parsed.of["parser"].split("+") for key in CITES[name])

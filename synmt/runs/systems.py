@@ -148,14 +148,14 @@ def _meaning(name: str, own: Options, shared: Options) -> Options:
     """
     if own.keys() & {*MODEL, "init"} or "init" in shared:
         return {}
-    has_ideas = [set(name.split("+")) <= known.keys() for known in (ENCODER_COMPONENTS, DECODER_COMPONENTS)]
-    if not any(has_ideas):
+    has_components = [set(name.split("+")) <= known.keys() for known in (ENCODER_COMPONENTS, DECODER_COMPONENTS)]
+    if not any(has_components):
         if not shared.keys() & set(MODEL):
             raise ValueError("no system has this name; give its model, source-syntax or target-syntax")
         return {}
-    number = has_ideas.index(True)
-    side, shared_ideas = MODEL[1:][number], systems()[shared.get("model", PLAIN)][number]
-    if side in shared or shared_ideas != PLAIN:
+    number = has_components.index(True)
+    side, shared_components = MODEL[1:][number], systems()[shared.get("model", PLAIN)][number]
+    if side in shared or shared_components != PLAIN:
         return {}
     return {"model" if name in systems() and not shared.keys() & set(MODEL) else side: name}
 

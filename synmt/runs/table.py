@@ -337,7 +337,7 @@ def _learning(made: Sequence[Made], folders: Sequence[Path]) -> Learning:
 
 def components_of(model: Mapping[str, Any]) -> dict[str, str]:
     """Return the components of both sides of a translation model. model: the fields of its config."""
-    return {"encoder": "+".join(model["source"]), "decoder": "+".join(model["target"]["ideas"])}
+    return {"encoder": "+".join(model["source"]), "decoder": "+".join(model["target"]["components"])}
 
 
 def described(name: str, components: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from synmt.options import Checked, option_names, rate, setting
 
 VALIDATION, PREFIXES = "validation data", "a decoder that reads its whole prefix at each step"
 TREES, SPELLED_ARCS = "an encoder that reads trees", "a decoder that writes arcs among its words"
-OTHER_IDEAS = "other ideas in its place (--source-syntax, --target-syntax)"
+OTHER_COMPONENTS = "other components in its place (--source-syntax, --target-syntax)"
 
 
 @dataclass(frozen=True)

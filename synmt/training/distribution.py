@@ -41,7 +41,7 @@ class Processes:
     def loss_module(self, model: nn.Module) -> nn.Module:
         """Return a module that computes the losses of a model, and whose gradients are means over all processes.
 
-        Gradients are exchanged while the backward pass still computes others. Ideas may leave parameters without a
+        Gradients are exchanged while the backward pass still computes others. Components may leave parameters without a
         gradient in any update, so with several processes, each forward pass looks for such parameters.
         """
         module = LossModule(model, self.device)

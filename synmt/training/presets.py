@@ -13,7 +13,7 @@ from synmt.model.target import TargetSide, target_side_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, Scope, config_of, option_names
 from synmt.text.tokenization import UNMARKED, TextConfig
-from synmt.training.config import OTHER_IDEAS, PREFIXES, SPELLED_ARCS, TREES, TrainingConfig
+from synmt.training.config import OTHER_COMPONENTS, PREFIXES, SPELLED_ARCS, TREES, TrainingConfig
 
 # For two CPU cores and short sentences in a low-resource task: 1.1 million parameters besides the embeddings.
 SMALL = Preset(dict(
@@ -46,18 +46,18 @@ def model_and_training(preset: Preset, given: Mapping[str, Any]) -> tuple[ModelC
 
     Raises ValueError for unknown names and for values out of bounds.
     """
-    source_ideas, target_ideas = ideas_of(given)
-    settings = resolve(preset, source_ideas, given)
+    source_components, target_components = components_of(given)
+    settings = resolve(preset, source_components, given)
     network, training = configs(settings)
     text = config_of(TextConfig, settings)
     arcs = {"split": given.get("split_arcs", False), "root_arc": given.get("root_arc", False)}
-    sides = source_side_of(source_ideas, settings), target_side_of(target_ideas, settings, arcs)
+    sides = source_side_of(source_components, settings), target_side_of(target_components, settings, arcs)
     tokenizer = text.tokenizer or "words"
     return ModelConfig(*sides, text.languages, tokenizer, network, marks=tokenizer not in UNMARKED), training
 
 
-def ideas_of(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Return the ideas of source and target named by the settings. Raises ValueError for an unknown system."""
+def components_of(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the components of source and target named by the settings. Raises ValueError for an unknown system."""
     system = given.get("model", PLAIN)
     if system not in systems():
         raise ValueError(f"unknown system {system!r}; known: {', '.join(systems())}")
@@ -68,9 +68,11 @@ def ideas_of(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
 
 @cache
 def owners() -> dict[str, tuple[str, ...]]:
-    """Return for each option of an idea the choices that use it, such as `--model NAME`."""
-    ideas = [*ENCODER_COMPONENTS.items(), *DECODER_COMPONENTS.items()]
-    return {option: (f"--model {name}",) for name, idea in ideas for option in option_names(idea, f"{name}-")}
+    """Return for each option of a component the choices that use it, such as `--model NAME`."""
+    components = [*ENCODER_COMPONENTS.items(), *DECODER_COMPONENTS.items()]
+    return {
+        option: (f"--model {name}",) for name, component in components for option in option_names(component, f"{name}-")
+    }
 
 
 def circumstances_of(source: SourceSide | None, target: TargetSide | None) -> dict[str, bool]:
@@ -96,7 +98,7 @@ def bringing() -> dict[str, list[str]]:
 def _sides(
     source: Sequence[str], target: Sequence[str], settings: Mapping[str, Any]
 ) -> tuple[SourceSide | None, TargetSide | None]:
-    """Return the sides of these ideas. An invalid side is None; making the model reports the error."""
+    """Return the sides of these components. An invalid side is None; making the model reports the error."""
     encoder = decoder = None
     with suppress(ValueError):
         encoder = source_side_of(source, settings)
@@ -112,9 +114,11 @@ def scope_of(given: Mapping[str, Any], start: ModelConfig | None = None) -> Scop
     """
     settings = {name.replace("-", "_"): value for name, value in given.items()}
     preset = PRESETS[given.get("preset", DEFAULT)]
-    source, target = (list(start.source.components), list(start.target.components)) if start else ideas_of(settings)
+    source, target = (
+        (list(start.source.components), list(start.target.components)) if start else components_of(settings)
+    )
     sides = (start.source, start.target) if start else _sides(source, target, resolve(preset, source, settings))
-    holding = {OTHER_IDEAS: _is_replaced(given), **circumstances_of(*sides)}
+    holding = {OTHER_COMPONENTS: _is_replaced(given), **circumstances_of(*sides)}
     chosen = {f"--model {name}" for name in source + target}
     used = {option for option, ways in owners().items() if chosen.intersection(ways)}
     defaults = {name.replace("_", "-"): value for name, value in resolve(preset, source, {}).items()}
@@ -123,14 +127,14 @@ def scope_of(given: Mapping[str, Any], start: ModelConfig | None = None) -> Scop
 
 
 def _defaults_of(start: ModelConfig) -> dict[str, Any]:
-    """Return the options of the network and of the ideas of a model to start with."""
+    """Return the options of the network and of the components of a model to start with."""
     found = asdict(start.network)
-    for name, options in {**start.source.settings(), **start.target.settings()["ideas"]}.items():
+    for name, options in {**start.source.settings(), **start.target.settings()["components"]}.items():
         found |= {f"{name}-{option}": value for option, value in options.items()}
     return {name.replace("_", "-"): value for name, value in found.items()}
 
 
 def _is_replaced(given: Mapping[str, Any]) -> bool:
-    """Return whether --source-syntax and --target-syntax replace all ideas of the system."""
+    """Return whether --source-syntax and --target-syntax replace all components of the system."""
     pairs = zip(systems().get(given.get("model", ""), ()), ("source-syntax", "target-syntax"), strict=False)
-    return any(option in given and idea != PLAIN for idea, option in pairs)
+    return any(option in given and component != PLAIN for component, option in pairs)

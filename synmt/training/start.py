@@ -12,7 +12,7 @@ from synmt.model.target import target_side
 from synmt.nn.config import TransformerConfig
 from synmt.options import Known, Preset, chosen, config_of, known_in, setting
 from synmt.text.tokenization import TextConfig, with_languages
-from synmt.training.config import OTHER_IDEAS, SPELLED_ARCS, VALIDATION, TrainingConfig
+from synmt.training.config import OTHER_COMPONENTS, SPELLED_ARCS, VALIDATION, TrainingConfig
 from synmt.training.presets import DEFAULT, PRESETS, model_and_training, resolve
 
 INIT, DEV = "--init", ("--dev-source", "--dev-tsv")
@@ -23,14 +23,14 @@ class SystemConfig:
     """The choice of the model to train. A setting that is not given is None."""
 
     model: str | None = setting(
-        None, "any idea below; see `--model SYSTEM --help`",
-        metavar="SYSTEM", unless=(INIT, OTHER_IDEAS), choices=tuple(systems()),
+        None, "any component below; see `--model SYSTEM --help`",
+        metavar="SYSTEM", unless=(INIT, OTHER_COMPONENTS), choices=tuple(systems()),
     )  # fmt: skip
     source_syntax: str | None = setting(
-        None, f"or ideas for the encoder: {', '.join(ENCODER_COMPONENTS)}", metavar="IDEA+IDEA", unless=INIT
+        None, f"or components for the encoder: {', '.join(ENCODER_COMPONENTS)}", metavar="NAME+NAME", unless=INIT
     )
     target_syntax: str | None = setting(
-        None, f"and for the decoder: {', '.join(DECODER_COMPONENTS)}", metavar="IDEA+IDEA", unless=INIT,
+        None, f"and for the decoder: {', '.join(DECODER_COMPONENTS)}", metavar="NAME+NAME", unless=INIT,
     )  # fmt: skip
     preset: str | None = setting(
         DEFAULT, "set of defaults; see `--preset NAME --help-all`",
@@ -49,8 +49,8 @@ def known() -> dict[str, Known]:
     """Return the settings of a training run by name."""
     found = {**known_in(SystemConfig), **known_in(TextConfig)}
     found |= {**known_in(TrainingConfig, means={VALIDATION: DEV}), **known_in(TransformerConfig)}
-    for name, idea in [*ENCODER_COMPONENTS.items(), *DECODER_COMPONENTS.items()]:
-        found |= known_in(idea, f"{name}-")
+    for name, component in [*ENCODER_COMPONENTS.items(), *DECODER_COMPONENTS.items()]:
+        found |= known_in(component, f"{name}-")
     return found
 
 
@@ -74,14 +74,14 @@ def model_and_training_of(
 ) -> tuple[ModelConfig, TrainingConfig]:
     """Return the configs of a run that starts with a model of this config.
 
-    Its dropout, the options of its ideas, its languages and the options of training may differ. Raises ValueError.
+    Its dropout, the options of its components, its languages and the options of training may differ. Raises ValueError.
     """
     of_target = start.target.settings()
     languages = config_of(TextConfig, given)
     model = replace(
         start,
         source=source_side(_changed(start.source.settings(), ENCODER_COMPONENTS, given)),
-        target=target_side(_changed(of_target["ideas"], DECODER_COMPONENTS, given), of_target["arcs"]),
+        target=target_side(_changed(of_target["components"], DECODER_COMPONENTS, given), of_target["arcs"]),
         languages=(languages.source_language or start.languages[0], languages.target_language or start.languages[1]),
         network=replace(start.network, **chosen(TransformerConfig, given)),
     )
@@ -91,7 +91,7 @@ def model_and_training_of(
 
 
 def _changed(
-    ideas: Mapping[str, Mapping[str, Any]], known: Mapping[str, type], given: Mapping[str, Any]
+    components: Mapping[str, Mapping[str, Any]], known: Mapping[str, type], given: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """Return the options of each idea, replaced by given ones."""
-    return {name: {**own, **chosen(known[name], given, f"{name}-")} for name, own in ideas.items()}
+    """Return the options of each component, replaced by given ones."""
+    return {name: {**own, **chosen(known[name], given, f"{name}-")} for name, own in components.items()}

@@ -33,7 +33,7 @@ TOKENIZATIONS: dict[str, Any] = {"zh": "zh", **dict.fromkeys(["ja", "ko", "th", 
 class ValidationScores:
     """loss: nats per target token, without label smoothing.
     metrics: BLEU or chrF of translations, by name, if `--select` names one.
-    measures: other numbers, such as the accuracy of the source ideas' predictions in percent.
+    measures: other numbers, such as the accuracy of the source components' predictions in percent.
     decides: whether the scores tell which model is better; if not, the later one is.
     losses: for a model that writes arcs, nats per other token and nats per arc, by name.
     """
@@ -74,7 +74,7 @@ class Share:
 @dataclass(frozen=True)
 class BatchLosses:
     """Sums over the target tokens of a batch, in nats. loss_of_arcs, arcs: loss and number of arcs among the words.
-    accuracies: by name, the number of correct predictions of an idea, and of all its predictions."""
+    accuracies: by name, the number of correct predictions of a component, and of all its predictions."""
 
     loss: float
     tokens: int

@@ -177,9 +177,9 @@ def whole(word: str) -> list[str]:
 def encoded(side: SourceSide, sentences: Sentences) -> Corpus:
     """Return a corpus of the translations of all sentences, then the examples of the side's other tasks."""
     corpus = Corpus(VOCABULARY)
-    for task, idea in side.tasks.items():
+    for task, component in side.tasks.items():
         for record, words in zip(sentences.sources, sentences.targets, strict=True):
-            entries = words if task == "translate" else idea.target(record, task)
+            entries = words if task == "translate" else component.target(record, task)
             corpus.append(side.features(record, whole, task), entries)
     return corpus
 

@@ -1,4 +1,4 @@
-"""Every idea, aligner and metric has papers, and `synmt cite` prints them as BibTeX."""
+"""Every component, aligner and metric has papers, and `synmt cite` prints them as BibTeX."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,12 @@ from tests.cli.commands import synmt
 
 ROOT = Path(__file__).parents[2]
 REQUIRED = {"inproceedings": "booktitle", "article": "journal", "misc": "howpublished", "software": "version"}
-OFFERED = {"ideas": ENCODER_COMPONENTS, "target ideas": DECODER_COMPONENTS, "aligners": ALIGNERS, "metrics": METRICS}
+OFFERED = {
+    "components": ENCODER_COMPONENTS,
+    "target components": DECODER_COMPONENTS,
+    "aligners": ALIGNERS,
+    "metrics": METRICS,
+}
 
 
 def read(text: str) -> BibliographyData:

@@ -42,7 +42,7 @@ from synmt.parsers.config import ParserConfig
 from synmt.search.config import SearchConfig, TranslateConfig, scope_of
 from synmt.streams import WrongUsage
 from synmt.text.tokenization import TextConfig
-from synmt.training.presets import owners as owners_of_ideas
+from synmt.training.presets import owners as owners_of_components
 from synmt.training.start import configs_of
 from tests.cli.commands import CODES
 from tests.inspection.models import write_model
@@ -155,9 +155,9 @@ def lines_of_align(folder: Path) -> Iterator[Line]:
         yield "align", [str(path), "--format", "jsonl"]
     yield "align", ["--fit"]
     yield "align", ["--fit", "--method", "naive-att", "--preset", "paper"]
-    for idea in ENCODER_COMPONENTS:
-        own = ["--named-masks-names", "near"] if idea == "named-masks" else []
-        yield "align", ["--fit", "--method", "naive-att", "--source-syntax", idea, *own]
+    for component in ENCODER_COMPONENTS:
+        own = ["--named-masks-names", "near"] if component == "named-masks" else []
+        yield "align", ["--fit", "--method", "naive-att", "--source-syntax", component, *own]
     for form in ("table", "taught"):
         distance = ["--source-syntax", "distance", "--distance-form", form]
         yield "align", ["--fit", "--method", "naive-att", *distance]
@@ -360,9 +360,9 @@ def test_train_help_shows_the_options_of_a_system(system: str) -> None:
     help_text = shown("train", ["--help-all", "--model", system])
     assert shown("train", ["--model", system, "--help-all"]) == help_text
     rows = rows_of(help_text)
-    own = {option for option, ways in owners_of_ideas().items() if f"--model {system}" in ways}
+    own = {option for option, ways in owners_of_components().items() if f"--model {system}" in ways}
     assert own <= rows_of(shown("train", ["--model", system, "--help"])) < rows
-    assert rows & owners_of_ideas().keys() == own
+    assert rows & owners_of_components().keys() == own
     reads = system in DECODER_COMPONENTS and target_side({system: {}}).reads_prefixes
     assert ("prefixes" in rows) == ("prefix-tokens" in rows) == reads
     if system == PLAIN:
@@ -373,13 +373,13 @@ def test_train_help_shows_the_options_of_a_system(system: str) -> None:
 
 
 def choices(name: str) -> Iterator[list[str]]:
-    """Yield no arguments, then arguments that choose each method, system and idea of a command."""
+    """Yield no arguments, then arguments that choose each method, system and component of a command."""
     yield []
     if name == "train":
         yield from (["--model", system] for system in systems())
     if name == "align":
         yield from (["--method", method] for method in ALIGNERS)
-        yield from (["--method", "naive-att", "--source-syntax", idea] for idea in ENCODER_COMPONENTS)
+        yield from (["--method", "naive-att", "--source-syntax", component] for component in ENCODER_COMPONENTS)
 
 
 @pytest.mark.parametrize("name", commands())

@@ -60,7 +60,7 @@ def test_fewer_constraints_work_too(parent_model: Path, constraints: str) -> Non
 def test_the_model_folder_records_its_decoder(parent_model: Path) -> None:
     model = msgspec.json.decode((parent_model / "config.json").read_bytes())["model"]
     assert model["source"] == {"mask": {"per_layer": False, "tree": "constituency", "relations": "", "hard": False}}
-    assert model["target"] == {"ideas": {"parent": {}}, "arcs": {"split": False, "root_arc": False}}
+    assert model["target"] == {"components": {"parent": {}}, "arcs": {"split": False, "root_arc": False}}
     entries = (parent_model / "vocab.target.txt").read_text().splitlines()
     arcs = {entry for entry in entries if "-ARC:" in entry}
     assert arcs == {f" {direction}-ARC:rel{n}" for direction in ("LEFT", "RIGHT") for n in range(3)}
@@ -81,7 +81,7 @@ def test_training_reads_target_strings_from_a_pipe(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "")
     model = msgspec.json.decode((tmp_path / "model" / "config.json").read_bytes())["model"]
     options = {"layers": 2, "labels": False, "gates": True, "variant": "reference"}
-    assert model["target"] == {"ideas": {"gcn": options}, "arcs": {"split": True, "root_arc": False}}
+    assert model["target"] == {"components": {"gcn": options}, "arcs": {"split": True, "root_arc": False}}
     done = shell("head -2 train.jsonl | synmt translate model --format conllu | grep -c '\t0\troot'", tmp_path)
     assert done.stdout == "2\n"
 

@@ -1,4 +1,4 @@
-"""The positions that the heads of `compose` see, computed word by word from target strings according to the idea's
+"""The positions that the heads of `compose` see, computed word by word from target strings according to the component's
 table.
 
 It shares no code with synmt: it finds arcs by their spelling, and a stack is a list of words.
@@ -69,11 +69,11 @@ def slow_sets(string: str, root_arc: bool = False) -> tuple[list[set[int]], list
 def slow_states(model: TranslationModel, side: TargetSide, ids: Sequence[int], string: str, source: Encoded) -> Tensor:
     """Return the states after all prefixes of a target, [1+t,d]. ids starts with the begin of sentence; string does
     not."""
-    idea = side.components["compose"]
-    assert isinstance(idea, Compose)
+    component = side.components["compose"]
+    assert isinstance(component, Compose)
     compose, stack = slow_sets(string, side.style.root_arc)
-    own = [compose] * idea.heads + [stack] * idea.stack_heads
-    if idea.mask == "random":
+    own = [compose] * component.heads + [stack] * component.stack_heads
+    if component.mask == "random":
         positions = torch.arange(len(ids))
         for number, sets in enumerate((compose, stack)):
             drawn = scattered(torch.tensor([[*map(len, sets)]]), positions[None], positions, number)[0]
@@ -81,7 +81,7 @@ def slow_states(model: TranslationModel, side: TargetSide, ids: Sequence[int], s
     everything = [[*range(1 + position)] for position in range(len(ids))]
     states = model.network.embed(torch.tensor([list(ids)]))[0]
     for number, layer in enumerate(model.network.decoder_layers):
-        has_them = not idea.layers or number < idea.layers
+        has_them = not component.layers or number < component.layers
         seen = [[sorted(row) for row in head] for head in own] if has_them else []
         states = slow_layer(layer, states, seen + [everything] * (layer.attention.heads - len(seen)), source)
     decoded: Tensor = model.network.decoder_norm(states)

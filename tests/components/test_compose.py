@@ -1,4 +1,4 @@
-"""`compose`: the positions that its heads see, compared with the idea's table."""
+"""`compose`: the positions that its heads see, compared with the component's table."""
 
 import pytest
 import torch
@@ -109,7 +109,7 @@ def test_the_control_sees_as_many_positions() -> None:
 @pytest.mark.parametrize("target", COMPOSE)
 @torch.inference_mode()
 def test_the_decoder_computes_plain_attention_over_the_table(target: str) -> None:
-    """The test computes the heads that the idea uses in each layer one position and one head at a time."""
+    """The test computes the heads that the component uses in each layer one position and one head at a time."""
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target)
     for index, entries in enumerate(tiny.target_entries(target)):
@@ -169,13 +169,13 @@ def test_it_adds_no_parameters() -> None:
 def test_invalid_options() -> None:
     from synmt.model.target import target_side
 
-    for ideas, cause in (
+    for components, cause in (
         ({"compose": {"heads": 0, "stack_heads": 0}}, "compose needs at least one head"),
         ({"compose": {}, "parent": {}}, "compose.parent cannot be combined, because one is causal"),
         ({"compose": {"mask": "none"}}, "mask cannot be 'none'"),
     ):
         with pytest.raises(ValueError, match=cause):
-            target_side(ideas)
+            target_side(components)
     side = target_side({"compose": {"heads": 2}})
     with pytest.raises(ValueError, match="compose takes 3 heads of layer 1, but the network has 2 layers of 2 heads"):
         side.owners(tiny.CONFIG)

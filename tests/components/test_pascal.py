@@ -173,10 +173,10 @@ def test_labels_among_the_words_keep_their_own_attention() -> None:
 def test_several_layers_have_separate_heads() -> None:
     """Each layer is scaled as if it were the only one; layers between them stay plain."""
     config = replace(tiny.CONFIG, encoder_layers=4, heads=8, width=32)
-    idea = Pascal(heads=3, layers="1:2+4", variance=2.0)
-    assert idea.owned_heads(config) == {1: (6, 7), 4: (5, 6, 7)}
+    component = Pascal(heads=3, layers="1:2+4", variance=2.0)
+    assert component.owned_heads(config) == {1: (6, 7), 4: (5, 6, 7)}
     source = batch([[2, 4, 4], [0, 0, -1]])
-    found = tiny.edits_of(source, tiny.part_of(idea, config))
+    found = tiny.edits_of(source, tiny.part_of(component, config))
     for layer, heads in ((1, 2), (4, 3)):
         alone = tiny.edits_of(source, tiny.part_of(Pascal(layer=layer, heads=heads, variance=2.0), config))
         torch.testing.assert_close(scale_of(found[layer - 1], heads), scale_of(alone[layer - 1], heads))
@@ -197,7 +197,7 @@ def test_invalid_layers(layers: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ideas", "cause"),
+    ("components", "cause"),
     [
         ({"pascal": {"layers": "1:2+3"}}, "takes 2 heads of layer 3, but the network has 2 layers of 2 heads"),
         ({"pascal": {"layer": 3}}, "takes 2 heads of layer 3, but the network has 2 layers of 2 heads"),
@@ -205,6 +205,6 @@ def test_invalid_layers(layers: str) -> None:
         ({"pascal": {}, "lisa": {}}, "pascal and lisa both take head 1 of layer 1"),
     ],
 )
-def test_heads_and_layers_that_the_network_lacks(ideas: dict[str, dict[str, int]], cause: str) -> None:
+def test_heads_and_layers_that_the_network_lacks(components: dict[str, dict[str, int]], cause: str) -> None:
     with pytest.raises(ValueError, match=cause):
-        source_side(ideas).check_network(tiny.CONFIG)
+        source_side(components).check_network(tiny.CONFIG)

@@ -131,16 +131,16 @@ def test_loss_and_accuracy_against_a_slow_twin(system: str) -> None:
     model = tiny.model(system, vocabulary)
     source, target = data.batch([0, 1, 3], CPU)
     side = source_side(tiny.SYSTEMS[system])
-    idea = side.components["supervised-heads"]
-    assert isinstance(idea, SupervisedHeads)
+    component = side.components["supervised-heads"]
+    assert isinstance(component, SupervisedHeads)
     layers: list[Any] = list(model.network.encoder.layers)
     with Recorder([layer.attention for layer in layers]) as recorder:
         loss = model.loss(source, target)
-    expected, right, rows = 0.0, dict.fromkeys(idea.taught(), 0), dict.fromkeys(idea.taught(), 0)
+    expected, right, rows = 0.0, dict.fromkeys(component.taught(), 0), dict.fromkeys(component.taught(), 0)
     for place, index in enumerate([0, 1, 3]):
         record = tiny.records()[index]
         layout = side.layout(record, tiny.segment)
-        for lesson in idea.taught():
+        for lesson in component.taught():
             weights = recorder.weights[lesson.layer - 1][place, lesson.head].detach()
             given_words = PATTERNS.get(lesson.pattern, PATTERNS["self"])(record)
             near = lesson.pattern == "mask:near"
@@ -158,13 +158,13 @@ def test_loss_and_accuracy_against_a_slow_twin(system: str) -> None:
                     )
                 ]
                 if keys:
-                    expected -= idea.weight * math.log(sum(float(weights[query, key]) for key in keys))
+                    expected -= component.weight * math.log(sum(float(weights[query, key]) for key in keys))
                     if layout.words.index(word) == query:
                         rows[lesson] += 1
                         right[lesson] += int(weights[query].argmax()) in keys
     assert (loss.total - loss.translation).item() == pytest.approx(expected, rel=1e-5)
     assert {name: found() for name, found in loss.accuracies.items()} == {
-        f"{each.pattern}@{each.layer}.{each.head + 1}": (right[each], rows[each]) for each in idea.taught()
+        f"{each.pattern}@{each.layer}.{each.head + 1}": (right[each], rows[each]) for each in component.taught()
     }
 
 
@@ -233,7 +233,7 @@ def test_unknown_patterns_and_heads(teach: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ideas", "cause"),
+    ("components", "cause"),
     [
         ({"supervised-heads": {"teach": "next@2.1+self@2.1"}}, "a head occurs more than once"),
         ({"supervised-heads": {"teach": "next@3"}}, "takes 1 head of layer 3"),
@@ -242,9 +242,9 @@ def test_unknown_patterns_and_heads(teach: str) -> None:
         ({"lisa": {"layer": 2}, "supervised-heads": {}}, "both take head 1 of layer 2"),
     ],
 )
-def test_missing_and_taken_heads(ideas: dict[str, dict[str, object]], cause: str) -> None:
+def test_missing_and_taken_heads(components: dict[str, dict[str, object]], cause: str) -> None:
     with pytest.raises(ValueError, match=cause):
-        source_side(ideas).check_network(tiny.CONFIG)
+        source_side(components).check_network(tiny.CONFIG)
 
 
 def test_a_batch_without_fields_is_unchanged() -> None:

@@ -102,10 +102,10 @@ def test_tags_come_last_in_the_vocabulary() -> None:
 
 
 def test_invalid_options() -> None:
-    for ideas, arcs, cause in (
+    for components, arcs, cause in (
         ({"tags": {}, "bitran": {}}, None, "tags.bitran cannot be combined, because one is causal"),
         ({"tags": {}, "compose": {}}, None, "tags.compose cannot be combined, because they write targets differently"),
         ({"tags": {}}, {"root_arc": True}, "tags writes no arcs, so --split-arcs"),
     ):
         with pytest.raises(ValueError, match=cause):
-            target_side(ideas, arcs)
+            target_side(components, arcs)

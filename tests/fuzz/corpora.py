@@ -29,7 +29,7 @@ def words(source: Random, odd: float = 0.1) -> list[str]:
 
 
 def record(tokens: list[str], source: Random) -> dict[str, Any]:
-    """Return a parse record of the words with every field that an idea may need."""
+    """Return a parse record of the words with every field that a component may need."""
     heads = projective(len(tokens), source)
     masks = {name: ["".join(source.choice("01") for _ in tokens) for _ in tokens] for name in ("near", "left")}
     return {

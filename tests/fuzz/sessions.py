@@ -63,11 +63,13 @@ def checked(arguments: list[str], folder: Path) -> Done:
 def train_session(folder: Path, source: Random) -> Session:
     """Train; repeat, interrupt, change or extend the training run; then translate."""
     asked = settings.of_training(source)
-    ideas = f"{asked.get('source-syntax', '')}+{asked.get('target-syntax', '')}+{asked.get('model', '')}".split("+")
+    components = f"{asked.get('source-syntax', '')}+{asked.get('target-syntax', '')}+{asked.get('model', '')}".split(
+        "+"
+    )
     rare = source.random() < 0.03
     trees = (
-        not rare and (any(name in NEEDS_TREES for name in ideas) or source.random() < 0.15),
-        not rare and (any(name in settings.WRITE_ARCS for name in ideas) or source.random() < 0.15),
+        not rare and (any(name in NEEDS_TREES for name in components) or source.random() < 0.15),
+        not rare and (any(name in settings.WRITE_ARCS for name in components) or source.random() < 0.15),
     )
     corpus = write_corpus(folder, "train", source, trees)
     dev = write_corpus(folder, "dev", source, trees) if source.random() < 0.6 else None
@@ -617,22 +619,23 @@ def config_session(folder: Path, source: Random) -> Session:
     corpus = write_corpus(folder, "train", source, (trees, trees), odd=0)
     plain = [part for name, each in settings.PREDICTABLE.items() for part in (f"--{name}", str(each))]
     if kind == "train":
-        ideas = source.choice(settings.SOURCES[1:]) if trees else "sequence"
+        components = source.choice(settings.SOURCES[1:]) if trees else "sequence"
         decoder = source.choice(settings.TARGETS) if trees else "sequence"
         command = [
             "train",
             *files(corpus, Random(9)),
             *plain,
             "--source-syntax",
-            ideas,
+            components,
             "--target-syntax",
             decoder,
             "--out",
             "model",
         ]
-        command += ["--named-masks-names", "near+left"] * (ideas == "named-masks") + ["--label-features-size", "2"] * (
-            ideas == "label-features"
-        )
+        command += ["--named-masks-names", "near+left"] * (components == "named-masks") + [
+            "--label-features-size",
+            "2",
+        ] * (components == "label-features")
         use = ["translate", "model", corpus.source.name, "--beam", "2", "--max-length-offset", "1"]
     else:
         command = ["align", "--fit", "--method", kind, corpus.table.name, "--out", "model"]

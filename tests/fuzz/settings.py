@@ -150,7 +150,7 @@ PREDICTABLE = {
 }  # fmt: skip
 
 
-def some_ideas(names: Iterable[str], source: Random) -> list[str]:
+def some_components(names: Iterable[str], source: Random) -> list[str]:
     """Return one name or, less often, several."""
     known = list(names)
     return source.sample(known, source.choice([1, 1, 1, 2, 3]))
@@ -158,17 +158,17 @@ def some_ideas(names: Iterable[str], source: Random) -> list[str]:
 
 def of_training(source: Random) -> dict[str, Any]:
     """Return random options of `train`, except its files."""
-    sources = some_ideas(SOURCES, source)
-    targets = some_ideas(TARGETS, source)
+    sources = some_components(SOURCES, source)
+    targets = some_components(TARGETS, source)
     options: dict[str, Any] = dict(PREDICTABLE)
     options["source-syntax"] = "+".join(sources)
     options["target-syntax"] = "+".join(targets)
     if source.random() < 0.1:
         del options["source-syntax"], options["target-syntax"]
         options["model"] = source.choice([*SOURCES, *TARGETS])
-    for ideas, chosen in ((ENCODER_COMPONENTS, sources), (DECODER_COMPONENTS, targets)):
-        for name in chosen if "model" not in options else [options["model"]] if options["model"] in ideas else []:
-            options |= some(ideas[name], source, 0.4, f"{name}-")
+    for components, chosen in ((ENCODER_COMPONENTS, sources), (DECODER_COMPONENTS, targets)):
+        for name in chosen if "model" not in options else [options["model"]] if options["model"] in components else []:
+            options |= some(components[name], source, 0.4, f"{name}-")
             if name == "named-masks":
                 options.setdefault("named-masks-names", "near+left")
             if name == "label-features":

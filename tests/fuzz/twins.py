@@ -41,9 +41,9 @@ class PlainModel:
 
     @staticmethod
     def knows(folder: Path) -> bool:
-        """Return whether no idea of a model changes the network."""
+        """Return whether no component of a model changes the network."""
         model = json.loads((folder / "config.json").read_text())["model"]
-        return set(model["source"]) <= {"sequence", "multitask"} and set(model["target"]["ideas"]) == {"sequence"}
+        return set(model["source"]) <= {"sequence", "multitask"} and set(model["target"]["components"]) == {"sequence"}
 
     def subwords(self, words: Sequence[str]) -> list[str]:
         return [subword for word in words for subword in self.bpe.segment_tokens([word])]

@@ -65,7 +65,7 @@ def test_strengths_of_a_partition_equal_those_of_its_relations(tmp_path: Path) -
     np.testing.assert_allclose(read.strengths, wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_heads_of_ideas_are_labelled(tmp_path: Path) -> None:
+def test_heads_of_components_are_labelled(tmp_path: Path) -> None:
     read = read_sentence(write_model(tmp_path / "model", "all but multitask"), SENTENCE)
     assert [read.head_name(0, 0), read.head_name(0, 1)] == ["head 1 (lisa)", "head 2 (pascal)"]
     assert read.head_name(1, 1) == "head 2"

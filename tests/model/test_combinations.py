@@ -26,7 +26,7 @@ def test_batches_equal_single_sentences_in_training(system: str, target: str) ->
     + [("all but multitask", target) for target in tiny.TARGET_SYSTEMS if target != "parent+gcn"],
 )
 def test_batches_equal_single_sentences_in_search(system: str, target: str) -> None:
-    """Search only sees the states of an encoder, so it is enough to test each side with one idea of the other side."""
+    """Search only sees the states of an encoder, so each side is tested with one component of the other side."""
     data, vocabulary = tiny.corpus(system, target)
     model = tiny.model(system, vocabulary, target=target)
     side, config = tiny.TARGET_SYSTEMS[target], SearchConfig(beam=2, max_length_offset=2)

@@ -108,7 +108,7 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
     ("model", {"words": {"tokenizer": "shell"}}, "unknown tokenizer"),
     ("model", {"words": {"tokenizer": "moses", "share": 2}}, "the share cannot be 2"),
     ("model", {"words": ["moses"]}, ""),
-    ("model", {"target": {"ideas": 5}}, ""),
+    ("model", {"target": {"components": 5}}, ""),
     ("model", {"surprise": 1}, "unknown field 'surprise'"),
     ("network", {"surprise": 1}, "surprise"),
     ("network", {"width": "16"}, "width cannot be '16'"),

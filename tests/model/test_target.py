@@ -43,7 +43,7 @@ def test_words_or_words_and_arcs() -> None:
     ]  # fmt: skip
 
 
-def test_ideas_combine() -> None:
+def test_components_combine() -> None:
     both = target_side({"parent": {}, "gcn": {}})
     vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN], [])
     assert both.spelling.trees == "among" and both.reads_prefixes
@@ -59,7 +59,7 @@ def test_settings_restore_the_side(target: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ideas", "arcs", "cause"),
+    ("components", "arcs", "cause"),
     [
         ({}, None, "the decoder needs a component"),
         ({"tree": {}}, None, "unknown component 'tree'"),
@@ -69,9 +69,9 @@ def test_settings_restore_the_side(target: str) -> None:
         ({"gcn": {}}, {"split": "yes"}, "split and root_arc must be true or false"),
     ],
 )
-def test_invalid_sides(ideas: dict[str, Any], arcs: dict[str, Any] | None, cause: str) -> None:
+def test_invalid_sides(components: dict[str, Any], arcs: dict[str, Any] | None, cause: str) -> None:
     with pytest.raises(ValueError, match=cause):
-        target_side(ideas, arcs)
+        target_side(components, arcs)
 
 
 def test_fields_of_a_state_need_a_state() -> None:

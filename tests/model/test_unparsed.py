@@ -90,8 +90,8 @@ def test_mixed_batches_equal_single_sentences(system: str) -> None:
     assert losses[0] == pytest.approx(sum(losses[1:]), rel=1e-4)
 
 
-def test_ideas_read_the_available_fields() -> None:
-    """The record has one of two trees, or a partial tree, which only some ideas can use."""
+def test_components_read_the_available_fields() -> None:
+    """The record has one of two trees, or a partial tree, which only some components can use."""
     record = tiny.records()[0]
     side = source_side({"mask": {}, "pascal": {}})
     no_heads = side.features(replace(record, heads=[]), tiny.segment)

@@ -255,7 +255,7 @@ def trained(done: Done, system: str, seed: int, updates: int, examples: int, enc
     folder = done.folder / f"{system}.{seed}.model"
     folder.mkdir(exist_ok=True)
     (folder / "log.tsv").write_text(f"update\tvalid_loss\n{updates}\t2.5\n")
-    config = {"model": {"source": {encoder: {}}, "target": {"ideas": {"sequence": {}}}}}
+    config = {"model": {"source": {encoder: {}}, "target": {"components": {"sequence": {}}}}}
     fields = {"format": FORMAT, **config, "training": {"examples": examples}}
     (folder / "config.json").write_text(json.dumps(fields))
 

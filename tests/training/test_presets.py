@@ -56,7 +56,7 @@ def test_task_presets_have_the_settings_of_each_system(asked: list[Asked]) -> No
         ("--preset paper", "sequence", "sequence"),
     ],
 )
-def test_ideas_replace_the_plain_transformer(options: str, source: str, target: str, asked: list[Asked]) -> None:
+def test_components_replace_the_plain_transformer(options: str, source: str, target: str, asked: list[Asked]) -> None:
     train(*options.split())
     ((model, _),) = asked
     assert [list(side.components) for side in (model.source, model.target)] == [[source], [target]]

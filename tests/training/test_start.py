@@ -149,7 +149,7 @@ def test_settings_fixed_by_the_model_are_refused(given: Mapping[str, Any], cause
         check_used({"init": PASCAL, **given}, options, scope_of(given, PASCAL))
 
 
-def test_ideas_must_fit_the_network() -> None:
+def test_components_must_fit_the_network() -> None:
     with pytest.raises(ValueError, match="pascal takes 3 heads"):
         model_and_training_of(PASCAL, Preset(), {"pascal_heads": 3})
 

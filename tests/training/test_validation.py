@@ -91,7 +91,7 @@ def test_the_log_contains_them(tmp_path: Path) -> None:
 
 @torch.inference_mode()
 def test_several_processes_give_the_scores_of_one(tmp_path: Path) -> None:
-    """The losses of words and arcs, the accuracies of an idea, and the score of translations are the same bit by
+    """The losses of words and arcs, the accuracies of a component, and the score of translations are the same bit by
     bit."""
     folder = write_model(tmp_path / "model", "lisa", "transitions")
     corpus, line = tiny.corpus("lisa", "transitions")[0], Line("", "pairs", 1)
