@@ -149,7 +149,7 @@ def check_columns(columns: Columns, fields: Mapping[str, Field], most: Mapping[s
     starts, words, tokens = columns["starts"], columns["words"], len(columns["ids"])
     lengths = np.diff(starts)
     if starts[:1].tolist() != [0] or starts.min() < 0 or starts.max() != tokens or (lengths < 0).any():
-        raise ValueError(f"rows that are not those of {tokens} ids")
+        raise ValueError(f"rows that do not cover the {tokens} ids")
     if len(words) != len(lengths) or (words < 0).any() or (words > lengths).any():
         raise ValueError("rows with other numbers of words than they can have")
     if pairs and not np.array_equal(columns["squares"], np.append(0, (lengths**2).cumsum())):
