@@ -33,6 +33,9 @@ class Aligner:
         pairs: collections.abc.Iterable[tuple[Sentence, Sentence]] | pathlib.Path,
         *,
         on_error: Literal["fail", "blank"] = "fail",
+        end_punctuation: bool = False,
+        tree_links: bool = False,
+        max_words: int = 1000,
         symmetrize: Literal[
             "harmonic",
             "mean",
@@ -48,10 +51,7 @@ class Aligner:
         | None = None,
         threshold: float | None = None,
         links_by: Literal["attention", "posterior"] | None = None,
-        end_punctuation: bool = False,
-        tree_links: bool = False,
         temperature: float | None = None,
-        max_words: int = 1000,
         source_language: str | None = None,
         target_language: str | None = None,
         tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
@@ -83,10 +83,10 @@ class Model:
         seed: int = 1,
         search: Literal["tokens", "words"] = "tokens",
         constraints: Literal["none", "legal", "strict"] = "strict",
-        task: Literal["translate", "parse"] = "translate",
         tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
         batch_tokens: int = 4096,
         max_tokens: int = 2000,
+        task: Literal["translate", "parse"] = "translate",
     ) -> collections.abc.Iterator[synmt.search.translation.Translation]: ...
     def n_best(
         self,
@@ -106,20 +106,20 @@ class Model:
         seed: int = 1,
         search: Literal["tokens", "words"] = "tokens",
         constraints: Literal["none", "legal", "strict"] = "strict",
-        task: Literal["translate", "parse"] = "translate",
         tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
         batch_tokens: int = 4096,
         max_tokens: int = 2000,
+        task: Literal["translate", "parse"] = "translate",
     ) -> collections.abc.Iterator[list[synmt.search.translation.Translation]]: ...
-    def log_probabilities(
+    def logprob(
         self,
         pairs: collections.abc.Iterable[tuple[Sentence, Sentence]] | pathlib.Path,
         *,
         on_error: Literal["fail", "blank"] = "fail",
-        sum_trees: int = 0,
         tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
         batch_tokens: int = 4096,
         max_tokens: int = 2000,
+        sum_trees: int = 0,
     ) -> collections.abc.Iterator[synmt.search.scores.ForcedTarget]: ...
     def attention(
         self,
@@ -140,9 +140,11 @@ def align(
     out: str | pathlib.Path | None = None,
     resume: bool = False,
     guide: str | pathlib.Path | None = None,
-    links_from: str | pathlib.Path | collections.abc.Sequence[str | pathlib.Path] | None = None,
     device: str = "auto",
     on_error: Literal["fail", "blank"] = "fail",
+    end_punctuation: bool | None = None,
+    tree_links: bool | None = None,
+    max_words: int | None = None,
     symmetrize: Literal[
         "harmonic",
         "mean",
@@ -158,10 +160,7 @@ def align(
     | None = None,
     threshold: float | None = None,
     links_by: Literal["attention", "posterior"] | None = None,
-    end_punctuation: bool | None = None,
-    tree_links: bool | None = None,
     temperature: float | None = None,
-    max_words: int | None = None,
     source_language: str | None = None,
     target_language: str | None = None,
     tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
@@ -278,6 +277,18 @@ def align(
     gcn_encoder_layers: int | None = None,
     tree_positions_most: int | None = None,
 ) -> collections.abc.Iterator[synmt.api.alignment.WordLinks]: ...
+def logprob(
+    model: str | pathlib.Path,
+    pairs: collections.abc.Iterable[tuple[Sentence, Sentence]] | pathlib.Path,
+    *,
+    device: str = "auto",
+    precision: Literal["auto", "fp32", "bf16"] = "auto",
+    on_error: Literal["fail", "blank"] = "fail",
+    tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
+    batch_tokens: int = 4096,
+    max_tokens: int = 2000,
+    sum_trees: int = 0,
+) -> collections.abc.Iterator[synmt.search.scores.ForcedTarget]: ...
 def parse(
     sentences: pathlib.Path | collections.abc.Iterable[str | collections.abc.Sequence[str] | synmt.api.given.HasLine],
     parser: Literal["benepar", "udpipe", "benepar+udpipe"] = "benepar",
@@ -376,6 +387,32 @@ def significance(
     link_base: int | None = None,
     reference_base: int | None = None,
 ) -> list[synmt.metrics.significance.Comparison]: ...
+def symmetrize(
+    links: str | pathlib.Path | collections.abc.Sequence[str | pathlib.Path],
+    pairs: collections.abc.Iterable[tuple[Sentence, Sentence]] | pathlib.Path,
+    *,
+    on_error: Literal["fail", "blank"] = "fail",
+    end_punctuation: bool = False,
+    tree_links: bool = False,
+    max_words: int = 1000,
+    heuristic: Literal[
+        "mean",
+        "forward",
+        "backward",
+        "intersection",
+        "union",
+        "grow-diag",
+        "grow-diag-lilt",
+        "grow-diag-final",
+        "grow-diag-final-and",
+    ]
+    | None = None,
+    threshold: float | None = None,
+    temperature: float | None = None,
+    source_language: str | None = None,
+    target_language: str | None = None,
+    tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
+) -> collections.abc.Iterator[synmt.api.alignment.WordLinks]: ...
 def train(
     pairs: str
     | pathlib.Path
@@ -506,10 +543,10 @@ def translate(
     seed: int = 1,
     search: Literal["tokens", "words"] = "tokens",
     constraints: Literal["none", "legal", "strict"] = "strict",
-    task: Literal["translate", "parse"] = "translate",
     tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
     batch_tokens: int = 4096,
     max_tokens: int = 2000,
+    task: Literal["translate", "parse"] = "translate",
 ) -> collections.abc.Iterator[synmt.search.translation.Translation]: ...
 
 __version__: str

@@ -402,7 +402,7 @@ def cases(folder: Path) -> Iterator[Case]:
     for name, links in LINKS.items():
         (folder / "links").mkdir(exist_ok=True)
         (folder / "links" / name).write_bytes(links)
-        yield Case(f"links: {name}", ["align", "--links-from", f"links/{name}", "pairs"])
+        yield Case(f"links: {name}", ["symmetrize", f"links/{name}", "--pairs", "pairs"])
     yield Case("a model that is not there", ["translate", "nowhere"], RECORD.encode())
     yield Case("a model that is a file", ["translate", "text"], RECORD.encode())
     for number, (name, files) in enumerate(parser_models().items()):

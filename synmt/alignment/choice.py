@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from synmt.alignment import ALIGNERS, DEFAULT
-from synmt.alignment.config import ALL_OF_LINKS, OF_LINKS, OF_WEIGHTS, AlignConfig, AlignerConfig
+from synmt.alignment.config import ALL_OF_LINKS, OF_WEIGHTS, AlignConfig, AlignerConfig
 from synmt.components import ENCODER_COMPONENTS
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.source import ENCODERS, encoders_of
@@ -92,7 +92,7 @@ def makes_aligner(given: Mapping[str, Any]) -> bool:
     given: as for `scope_of`. Raises BadInput for a path that is neither.
     """
     paths = given.get("paths")
-    if given.get("fit") or not paths or given.get("links-from"):
+    if given.get("fit") or not paths:
         return bool(given.get("fit"))
     first = str(paths[0])
     if first != "-" and not os.path.lexists(first):
@@ -106,11 +106,6 @@ def scope_of(given: Mapping[str, Any]) -> Scope:
     Raises BadInput for a folder that is not a model.
     """
     of_links = {name: owners()[name] for name in ALL_OF_LINKS}
-    if files := given.get("links-from"):
-        votes = given.get("symmetrize") == "mean" or (len(files) > 2 and not given.get("symmetrize"))
-        used = OF_WEIGHTS if votes else OF_LINKS
-        mean = {name: ("--symmetrize mean",) if name in OF_WEIGHTS else () for name in of_links}
-        return Scope("--links-from", mean, used)
     fits = makes_aligner(given)
     if given.get("paths") and not fits:
         fields = read_config(Path(given["paths"][0]))

@@ -17,27 +17,25 @@ Symmetrization = Literal[
     "grow-diag-final",
     "grow-diag-final-and",
 ]
-Heuristic = Literal["harmonic", "mean", Symmetrization]
+Vote = Literal["mean", Symmetrization]
+Heuristic = Literal["harmonic", Vote]
 LinksBy = Literal["attention", "posterior"]
 
 
 # Settings of AlignConfig that only some aligners use: all except the statistical programs have weights.
 OF_LINKS = frozenset({"symmetrize"})
 OF_WEIGHTS = OF_LINKS | {"threshold", "temperature"}
+OF_VOTES = "threshold", "temperature"  # settings of SymmetrizeConfig
 ALL_OF_LINKS = OF_WEIGHTS | {"links-by", "predictions"}
 
 
 @dataclass(frozen=True)
-class AlignConfig(Checked):
-    """base: number of the first word in all formats but JSON; by default 1 with talp, otherwise 0."""
+class LinksConfig(Checked):
+    """How links are completed and written.
 
-    symmetrize: Heuristic | None = setting(None, "how to merge the directions; the method sets the default")
-    threshold: float | None = setting(
-        None, "lowest score of a link (0.45; harmonic: 0.2, guided: 0.4, best links of a direction: 0)", 0, 1
-    )
-    links_by: LinksBy | None = setting(
-        None, "read the attention as it is (default), or its posterior given the target word"
-    )
+    base: number of the first word in all formats but JSON; by default 1 with talp, otherwise 0.
+    """
+
     lexicon: str | None = setting(
         None, "also write a table of linked words, counts and probabilities", metavar="FILE", writes=True
     )
@@ -50,6 +48,19 @@ class AlignConfig(Checked):
     scores: bool = setting(
         False, "write link scores, `i-j:0.93`, and the confidence of each pair; in JSON, scores of all word pairs"
     )
+    phrases: bool = setting(False, "in JSON, add chunks of linked words and phrase pairs", needs="format jsonl")
+    max_words: int = setting(1000, "skip and count pairs with more words on a side", 1, most=10**6)
+
+
+@dataclass(frozen=True)
+class AlignConfig(LinksConfig):
+    symmetrize: Heuristic | None = setting(None, "how to merge the directions; the method sets the default")
+    threshold: float | None = setting(
+        None, "lowest score of a link (0.45; harmonic: 0.2, guided: 0.4, best links of a direction: 0)", 0, 1
+    )
+    links_by: LinksBy | None = setting(
+        None, "read the attention as it is (default), or its posterior given the target word"
+    )
     temperature: float | None = setting(
         None,
         "divide the log-odds of scores; above 1 lowers confidence (the aligner's own, or 1)",
@@ -57,18 +68,33 @@ class AlignConfig(Checked):
         needs=("scores", "format jsonl"),
         most=100,
     )
-    phrases: bool = setting(False, "in JSON, add chunks of linked words and phrase pairs", needs="format jsonl")
     predictions: bool = setting(
         False, "in JSON, add whether the aligner predicts each target word", needs="format jsonl"
     )
-    jobs: int = setting(
-        1,
-        "processes, each with one thread and the MODEL in memory",
-        1,
-        unless=("--fit", "--links-from"),
-        most=MOST_JOBS,
+    jobs: int = setting(1, "processes, each with one thread and the MODEL in memory", 1, unless="--fit", most=MOST_JOBS)
+
+
+@dataclass(frozen=True)
+class SymmetrizeConfig(LinksConfig):
+    """How the links of several files are combined. Only a vote has a threshold and a temperature."""
+
+    heuristic: Vote | None = setting(
+        None,
+        "how to merge two files (grow-diag-final-and); or mean: any number of files vote (the default for more than"
+        " two)",
     )
-    max_words: int = setting(1000, "skip and count pairs with more words on a side", 1, most=10**6)
+    threshold: float | None = setting(None, "in a vote, the lowest mean score of a link (0.45)", 0, 1)
+    temperature: float | None = setting(
+        None,
+        "in a vote, divide the log-odds of scores; above 1 lowers confidence (1)",
+        0.01,
+        needs=("scores", "format jsonl"),
+        most=100,
+    )
+
+    def is_vote(self, files: int) -> bool:
+        """Return whether this number of files vote."""
+        return self.heuristic == "mean" or (self.heuristic is None and files > 2)
 
 
 @dataclass(frozen=True)

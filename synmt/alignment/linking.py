@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 
-from synmt.alignment.aligner import NO_NEEDS, Aligner, Needs, Predictor, Settings, Tempered, TwoReadings, open_aligner
-from synmt.alignment.config import AlignConfig, Heuristic
+from synmt.alignment.aligner import Aligner, Predictor, Tempered, TwoReadings, open_aligner
+from synmt.alignment.config import OF_VOTES, AlignConfig, SymmetrizeConfig, Vote
 from synmt.alignment.derived import agreement, chunks, phrases, tree_links
 from synmt.alignment.extraction import ExtractedLinks, Extraction, SoftLinks, extract
 from synmt.data.records import SentencePair
@@ -21,6 +22,7 @@ from synmt.text.tokenization import Words, spans_of
 from synmt.trees.record import UNATTACHED
 
 Aligned = tuple[str, list[Link]]  # the line of a pair, and its links
+Reader = TypeVar("Reader", bound="Aligner | KnownLinks")
 NO_SCORES = np.zeros((0, 0), np.float32)
 
 
@@ -45,22 +47,25 @@ class KnownLinks:
     link is its mean over all files, 0 in a file that lacks it.
     """
 
-    heuristic: Heuristic
-    text: None = None
+    heuristic: Vote
 
     @classmethod
-    def of(cls, config: AlignConfig, files: int) -> "KnownLinks":
+    def of(cls, config: SymmetrizeConfig, files: int) -> "KnownLinks":
         """Return how to combine the links of this number of files. Raises WrongUsage."""
-        if files != 2 and config.symmetrize not in (None, "mean"):
-            cause = "{} merges two files of links; any number vote with --symmetrize mean"
-            raise WrongUsage(Message(cause, config.symmetrize))
-        return cls(config.symmetrize or ("mean" if files > 2 else "grow-diag-final-and"))
+        if config.is_vote(files):
+            return cls("mean")
+        if files != 2 and config.heuristic:
+            cause = "{} merges two files of links; any number vote with --heuristic mean"
+            raise WrongUsage(Message(cause, config.heuristic))
+        for name in OF_VOTES:
+            if getattr(config, name) is not None:
+                raise WrongUsage(Message(f"--{name} needs a vote: add --heuristic mean"))
+        return cls(config.heuristic or "grow-diag-final-and")
 
-    def open(self) -> "KnownLinks":
-        return self
-
-    def needs(self, settings: Settings | None = None) -> Needs:
-        return NO_NEEDS
+    @property
+    def advice(self) -> str:
+        """How to get more links."""
+        return "lower --threshold" if self.heuristic == "mean" else "try --heuristic union"
 
     def align(self, pairs: Sequence[SentencePair]) -> Sequence[SoftLinks | DirectedLinks]:
         if self.heuristic == "mean":
@@ -125,10 +130,10 @@ def _aligned(
         yield links if temperature == 1 else links.tempered(temperature), each
 
 
-def reading(aligner: Aligner | KnownLinks, config: AlignConfig) -> Aligner | KnownLinks:
+def reading(aligner: Reader, config: AlignConfig) -> Reader:
     """Return the aligner that reads links as the options say."""
     if config.links_by and isinstance(aligner, TwoReadings):
-        return replace(aligner, links_by=config.links_by)  # type: ignore[type-var]
+        return replace(aligner, links_by=config.links_by)
     return aligner
 
 

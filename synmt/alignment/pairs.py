@@ -1,5 +1,6 @@
 """Reads sentence pairs to align, and links of other programs that belong to them."""
 
+import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -9,8 +10,8 @@ from operator import itemgetter
 from synmt.alignment.aligner import Needs
 from synmt.data.records import SentencePair, read_columns, source_records
 from synmt.data.words import Sides
-from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines
-from synmt.text.links import Link, LinkError, check_inside, check_words, open_links, read_scores
+from synmt.streams import BadInput, BadLines, Line, Notes, OnError, counted, read_lines
+from synmt.text.links import Link, LinkError, LinkLines, check_inside, check_words, open_links, read_scores
 from synmt.trees.record import ParseRecord
 
 
@@ -42,11 +43,7 @@ def with_known_links(
     The formats are those of `open_links`, source first; in the first A3 file, the third line of a pair holds the source
     words. Possible links, and links without scores, get the score 1. notes: for files that seem to count words from 1.
     """
-    files = [open_links(read_lines([path]), reverse=number == 1) for number, path in enumerate(paths)]
-    for path, file in zip(paths, files, strict=True):
-        if notes and (doubt := file.doubt(path)):
-            notes.add(doubt)
-    count = 0
+    files, count = _opened(paths, notes), 0
     for count, pair in enumerate(pairs, 1):
         known = []
         for path, file in zip(paths, files, strict=True):
@@ -58,6 +55,38 @@ def with_known_links(
     for file in files:
         if line := next((each for each in file if each.number), None):  # numbered links skip pairs without links
             raise line.error(f"links without a sentence pair: only {count} were given")
+
+
+def pairs_of_links(paths: Sequence[str], max_words: int, bad: BadLines, notes: Notes) -> Iterator[SentencePair]:
+    """Yield a pair for each line of links, as `with_known_links`; of its words only the number is known, up to the last
+    one with a link. Raises BadInput, also for files of different lengths."""
+    files = _opened(paths, notes)
+    for count in itertools.count():
+        lines = [next(file, None) for file in files]
+        if not any(lines):
+            return
+        known, place = [], next(filter(None, lines))
+        for path, file, line in zip(paths, files, lines, strict=True):
+            line = line or file.rest
+            if line is None:
+                raise BadInput(f"has links for only {counted(count, 'pair')}, but {place.source} for more", path)
+            with line.naming():
+                known.append(read_scores(line.text, file.base)[1])
+        sizes = [1 + max((link[side] for links in known for link in links), default=-1) for side in (0, 1)]
+        if max(sizes) > max_words:
+            bad.leave_empty(f"pair of more than {max_words} words on a side")
+            sizes = [0, 0]
+        source, target = (ParseRecord(tokens=[""] * size) for size in sizes)
+        yield SentencePair(source, target, (replace(place, text=""), replace(place, text="")), known)
+
+
+def _opened(paths: Sequence[str], notes: Notes | None) -> list[LinkLines]:
+    """Open files of links. notes: for files that seem to count words from 1."""
+    files = [open_links(read_lines([path]), reverse=number == 1) for number, path in enumerate(paths)]
+    for path, file in zip(paths, files, strict=True):
+        if notes and (doubt := file.doubt(path)):
+            notes.add(doubt)
+    return files
 
 
 def _of_pair(pair: SentencePair, line: Line, base: int) -> Mapping[Link, float]:

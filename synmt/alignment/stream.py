@@ -1,15 +1,16 @@
-"""Alignment of a stream of sentence pairs: by a saved aligner, by an aligner fitted to them, or from known links."""
+"""Links of a stream of sentence pairs: by a saved aligner, by an aligner fitted to them, or from known links."""
 
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import (
+    NO_NEEDS,
     Aligner,
     FitBitext,
     FittedText,
@@ -21,14 +22,15 @@ from synmt.alignment.aligner import (
     new_aligner,
 )
 from synmt.alignment.choice import used_by
-from synmt.alignment.config import AlignConfig, FitConfig
+from synmt.alignment.config import AlignConfig, FitConfig, SymmetrizeConfig
 from synmt.alignment.derived import TREES, Lexicon
 from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning, reading
-from synmt.alignment.pairs import check_links, read_pairs, with_known_links
+from synmt.alignment.pairs import check_links, pairs_of_links, read_pairs, with_known_links
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair, are_parallel, read_columns
 from synmt.data.words import Sides, note_doubts, say_doubts, sides_of, words_of
 from synmt.model.files import check_free
+from synmt.options import config_of
 from synmt.streams import (
     BadInput,
     BadLines,
@@ -44,7 +46,7 @@ from synmt.streams import (
     windows,
     with_progress,
 )
-from synmt.streams.pool import Run, processes
+from synmt.streams.pool import Run, alone, processes
 from synmt.streams.process import random_numbers_kept, temporary_folder
 from synmt.text.links import Link
 from synmt.text.tokenization import TextConfig, note_tokenizers
@@ -52,38 +54,53 @@ from synmt.trees.record import ParseRecord
 
 WINDOW = 1000  # pairs to sort by length
 FIRST_WINDOW = 50
+OF_TREES: Needs = TREES, TREES
 
 
-def align_stream(
-    given: Saved | KnownLinks,
-    links: Sequence[str],
-    files: Sequence[str],
-    config: AlignConfig,
-    text: TextConfig,
-    on_error: OnError,
-) -> None:
+def align_stream(given: Saved, files: Sequence[str], config: AlignConfig, text: TextConfig, on_error: OnError) -> None:
     """Write a line for each pair of the files to standard output, in constant memory.
 
-    given: an aligner, which each of `config.jobs` processes opens for itself, or known links; links: files of known
-    links. text: options of raw text, if the aligner was fitted to none, or if it should be tokenized differently.
+    given: an aligner, which each of `config.jobs` processes opens for itself. text: options of raw text, if the aligner
+    was fitted to none, or if it should be tokenized differently.
     Raises BadInput; with `on_error="blank"`, a bad line gets no links and is counted instead.
     """
     lexicon = Lexicon(Path(config.lexicon)) if config.lexicon else None
     aligner = given.open()
     sides = sides_for(aligner, text)
     bad = BadLines(on_error)
-    needs = needed(aligner, config)
-    if links:
-        check_links(links, files, needs, config.max_words, sides, on_error)
-    pairs = read_pairs(read_columns(files, bad), needs, sides, config.max_words, bad)
-    notes = Notes()
-    pairs = with_known_links(pairs, links, notes) if links else pairs
+    pairs = read_pairs(read_columns(files, bad), needed(aligner, config), sides, config.max_words, bad)
     with processes(config.jobs, aligning(aligner, config), _open_aligning, given, config) as run:
-        _write(run, pairs, config, lexicon)
+        _write(run, pairs, lexicon, advice(config))
+    say_doubts(bad, Notes(), *sides)
+
+
+def symmetrize_stream(
+    links: Sequence[str], files: Sequence[str], config: SymmetrizeConfig, text: TextConfig, on_error: OnError
+) -> None:
+    """Combine the links of several files, and write a line for each pair, as `align_stream`.
+
+    files: of the sentence pairs; without any, the lines of links are pairs of unknown words.
+    """
+    known, how = known_links(config, len(links))
+    lexicon = Lexicon(Path(config.lexicon)) if config.lexicon else None
+    bad, notes, sides = BadLines(on_error), Notes(), sides_of(text.languages, text.tokenizer or "words")
+    if files:
+        needs = OF_TREES if config.tree_links else NO_NEEDS
+        check_links(links, files, needs, config.max_words, sides, on_error)
+        pairs = read_pairs(read_columns(files, bad), needs, sides, config.max_words, bad)
+        pairs = with_known_links(pairs, links, notes)
+    else:
+        pairs = pairs_of_links(links, config.max_words, bad, notes)
+    _write(alone(aligning(known, how)), pairs, lexicon, known.advice)
     say_doubts(bad, notes, *sides)
 
 
-def sides_for(aligner: Aligner | KnownLinks, text: TextConfig) -> Sides:
+def known_links(config: SymmetrizeConfig, files: int) -> tuple[KnownLinks, AlignConfig]:
+    """Return how to combine the links of this number of files, and how to write them. Raises WrongUsage."""
+    return KnownLinks.of(config, files), config_of(AlignConfig, asdict(config))
+
+
+def sides_for(aligner: Aligner, text: TextConfig) -> Sides:
     """Return how to make the words of pairs to be aligned. Raises BadInput for a language that differs from the
     aligner's."""
     own = aligner.text
@@ -115,7 +132,7 @@ def fit_stream(
         if os.environ.get("RANK", "0") == "0":
             notes.say()
             progress = with_progress(fitting.pairs(), "pairs", lambda: len(fitting.bitext), "aligning")
-            _write(partial(map, aligning(fitting.aligner, config)), progress, config, lexicon)
+            _write(partial(map, aligning(fitting.aligner, config)), progress, lexicon, advice(config))
     bad.report()
 
 
@@ -210,26 +227,22 @@ class KeptPairs:
             yield next(pairs) if whole else SentencePair(ParseRecord(), ParseRecord(), (line, line))
 
 
-def needed(aligner: Aligner | KnownLinks, config: AlignConfig, settings: Settings | None = None) -> Needs:
+def needed(aligner: Aligner, config: AlignConfig, settings: Settings | None = None) -> Needs:
     """Return the fields that the records of both sides need for these options, and for this aligner as in its `needs`.
 
     Raises WrongUsage for a mean of links without weights.
     """
-    known = isinstance(aligner, KnownLinks)
-    weighted = aligner.heuristic == "mean" if known else "threshold" in used_by(name_of(aligner), {})
-    if config.symmetrize in ("harmonic", "mean") and not weighted:
+    if config.symmetrize in ("harmonic", "mean") and "threshold" not in used_by(name_of(aligner), {}):
         raise WrongUsage(Message("--symmetrize {}: only links with weights have a mean", config.symmetrize))
     needs = reading(aligner, config).needs(settings)
     return (needs[0] | TREES, needs[1] | TREES) if config.tree_links else needs
 
 
 def _write(
-    run: Run[list[SentencePair], list[Aligned]],
-    pairs: Iterable[SentencePair],
-    config: AlignConfig,
-    lexicon: Lexicon | None,
+    run: Run[list[SentencePair], list[Aligned]], pairs: Iterable[SentencePair], lexicon: Lexicon | None, advice: str
 ) -> None:
-    """Write a line for each pair, and report on stderr if most have no link; run: aligns windows of pairs."""
+    """Write a line for each pair, and report on stderr if most have no link; run: aligns windows of pairs; advice: on
+    how to get more links."""
     total = unlinked = 0
     latest = Latest()
     under_way: deque[list[SentencePair]] = deque()
@@ -253,14 +266,18 @@ def _write(
                 output.flush()
     if lexicon:
         lexicon.write()
-    note_unlinked(unlinked, total, config)
+    note_unlinked(unlinked, total, advice)
 
 
-def note_unlinked(unlinked: int, total: int, config: AlignConfig) -> None:
+def note_unlinked(unlinked: int, total: int, advice: str) -> None:
     """Note how many of the pairs without an empty side have no link, if these are most of them."""
     if 2 * unlinked > total:
-        advice = "lower --threshold" if config.threshold else "fit longer, to more pairs, or try --symmetrize grow-diag"
         note(Message("most pairs have no link ({} of {}): {}", unlinked, total, Message(advice)))
+
+
+def advice(config: AlignConfig) -> str:
+    """Return how to get more links from an aligner."""
+    return "lower --threshold" if config.threshold else "fit longer, to more pairs, or try --symmetrize grow-diag"
 
 
 def _followed(pairs: Iterable[SentencePair], latest: Latest) -> Iterator[SentencePair]:
@@ -269,5 +286,5 @@ def _followed(pairs: Iterable[SentencePair], latest: Latest) -> Iterator[Sentenc
         yield pair
 
 
-def _open_aligning(given: Saved | KnownLinks, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
+def _open_aligning(given: Saved, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
     return aligning(given.open(), config)

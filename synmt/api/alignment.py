@@ -1,4 +1,4 @@
-"""Word alignment: the functions behind `synmt align`."""
+"""Word links: the functions behind `synmt align` and `synmt symmetrize`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -6,18 +6,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
+from synmt.alignment.aligner import NO_NEEDS, open_aligner
 from synmt.alignment.aligner import Aligner as AnyAligner
-from synmt.alignment.aligner import open_aligner
 from synmt.alignment.choice import RESUME, default_method, known, scope_of, settings_of_fit
-from synmt.alignment.config import AlignConfig, FitConfig
+from synmt.alignment.config import AlignConfig, FitConfig, LinksConfig, SymmetrizeConfig
 from synmt.alignment.linking import KnownLinks, aligned
 from synmt.alignment.pairs import read_pairs, with_known_links
-from synmt.alignment.stream import WINDOW, fitted, needed, note_unlinked, sides_for
+from synmt.alignment.stream import OF_TREES, WINDOW, advice, fitted, known_links, needed, note_unlinked, sides_for
 from synmt.api.given import Pair, as_given, columns_of, config_of_all, not_given, takes
 from synmt.data.records import SentencePair
-from synmt.data.words import SideWords, say_doubts
+from synmt.data.words import SideWords, say_doubts, sides_of
 from synmt.options import Option, Scope, check_keywords, check_used, settings_of
-from synmt.streams import BadLines, Notes, OnError, WrongUsage, shown, windows
+from synmt.streams import BadLines, Notes, OnError, shown, windows
 from synmt.streams.paths import check_apart
 from synmt.text.links import Link, write_links
 from synmt.text.tokenization import TextConfig
@@ -26,6 +26,8 @@ HOW = ("symmetrize", "threshold", "links_by", "end_punctuation", "tree_links", "
 OF_LINKS = [each for each in settings_of(AlignConfig) if each.name in HOW]
 DEVICE = Option("device")
 OF_LINES = {each.name for each in settings_of(AlignConfig)}.difference(HOW)  # settings of the command's output
+LINES = {each.name: each.default for each in settings_of(LinksConfig) if each.name not in HOW} | {"format": "jsonl"}
+OF_TEXT = [each.name for each in settings_of(TextConfig)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,6 @@ def align(
     out: str | Path | None = None,
     resume: bool = False,
     guide: str | Path | None = None,
-    links_from: str | Path | Sequence[str | Path] | None = None,
     device: str = "auto",
     on_error: OnError = "fail",
     **settings: Any,
@@ -70,18 +71,12 @@ def align(
 
     pairs: (source, target) pairs, or a file of `source TAB target` lines; method: by default as in `synmt align` or,
     with `resume`, of the folder; out: a new folder to save the aligner in; resume: continue the fit in `out`; guide: a
-    file of links to learn from, for methods that can; links_from: a file of links, or several to combine, instead of
-    fitting an aligner. settings: as for `Aligner.align`, and the other options of `synmt align --fit` that the method
-    uses. on_error: fail, or blank: a bad pair gets no links and is counted in a warning. Raises BadInput, TypeError and
-    ValueError, also for a setting that has no effect.
+    file of links to learn from, for methods that can. settings: as for `Aligner.align`, and the other options of
+    `synmt align --fit` that the method uses. on_error: fail, or blank: a bad pair gets no links and is counted in a
+    warning. Raises BadInput, TypeError and ValueError, also for a setting that has no effect.
     """
     config, text, others = _configs(settings)
     own = {"method": method, "out": out, "resume": resume, "guide": guide, "device": device if device != "auto" else ""}
-    if links_from is not None:
-        if without_effect := [name for name, value in own.items() if value]:
-            raise WrongUsage(f"{without_effect[0]} has no effect with links_from")
-        files = [links_from] if isinstance(links_from, str | Path) else links_from
-        return _combined(pairs, list(map(str, files)), config, text, settings, on_error)
     kept = Path(out) if out else None
     if kept:
         read = pairs, guide, settings.get("models")
@@ -95,26 +90,32 @@ def align(
     with ExitStack() as stack:
         fit = FitConfig(chosen, others, str(guide) if guide else None, kept, resume, device)
         fitting = stack.enter_context(fitted(fit, columns, config, text, bad, notes))
-        found = _links(fitting.aligner, fitting.pairs(), config, bad, notes)
+        found = _links(fitting.aligner, fitting.pairs(), config, advice(config), bad, notes)
         return _closing(stack.pop_all(), found)
 
 
-def _combined(
+@takes(*(each for each in settings_of(SymmetrizeConfig) if each.name not in LINES), *settings_of(TextConfig))
+def symmetrize(
+    links: str | Path | Sequence[str | Path],
     pairs: Iterable[Pair] | Path,
-    links: list[str],
-    config: AlignConfig,
-    text: TextConfig,
-    settings: Mapping[str, Any],
-    on_error: OnError,
+    *,
+    on_error: OnError = "fail",
+    **settings: Any,
 ) -> Iterator[WordLinks]:
-    """Yield the combined links of several files."""
-    _check(settings, scope_of({**as_given(settings), "links-from": links}), {"links-from": links})
-    known, bad = KnownLinks.of(config, len(links)), BadLines(on_error)
-    sides, needs = sides_for(known, text), needed(known, config)
-    columns = columns_of(pairs, bad)
-    found = read_pairs(columns, needs, sides, config.max_words, bad)
-    notes = Notes()
-    return _links(known, with_known_links(found, links, notes), config, bad, notes, sides)
+    """Yield the links of each (source, target) pair in order, combined from files of links, as `synmt symmetrize`.
+
+    links: a file, or several; pairs: (source, target) pairs, or a file of `source TAB target` lines. on_error: fail, or
+    blank: a bad pair gets no links and is counted in a warning. Raises BadInput, TypeError and ValueError.
+    """
+    text = config_of_all(TextConfig, {name: settings.pop(name) for name in OF_TEXT if name in settings})
+    config = config_of_all(SymmetrizeConfig, settings, **LINES)
+    files = [str(each) for each in ([links] if isinstance(links, str | Path) else links)]
+    known, how = known_links(config, len(files))
+    bad, notes = BadLines(on_error), Notes()
+    sides = sides_of(text.languages, text.tokenizer or "words")
+    needs = OF_TREES if config.tree_links else NO_NEEDS
+    found = read_pairs(columns_of(pairs, bad), needs, sides, config.max_words, bad)
+    return _links(known, with_known_links(found, files, notes), how, known.advice, bad, notes, sides)
 
 
 @dataclass(frozen=True)
@@ -158,16 +159,15 @@ class Aligner:
         needs = needed(self.aligner, config)
         columns = columns_of(pairs, bad)
         found = read_pairs(columns, needs, sides, config.max_words, bad)
-        return _links(self.aligner, found, config, bad, notes, sides)
+        return _links(self.aligner, found, config, advice(config), bad, notes, sides)
 
 
 def _configs(settings: Mapping[str, Any]) -> tuple[AlignConfig, TextConfig, dict[str, Any]]:
     """Return the configs of links and of text, and all other settings."""
-    of_text = {each.name for each in settings_of(TextConfig)}
     config = config_of_all(
         AlignConfig, {name: settings[name] for name in HOW if name in settings} | {"format": "jsonl"}
     )
-    text = config_of_all(TextConfig, {name: settings[name] for name in of_text if name in settings})
+    text = config_of_all(TextConfig, {name: settings[name] for name in OF_TEXT if name in settings})
     return config, text, settings_of_fit(settings)
 
 
@@ -187,6 +187,7 @@ def _links(
     aligner: AnyAligner | KnownLinks,
     pairs: Iterable[SentencePair],
     config: AlignConfig,
+    advice: str,
     bad: BadLines,
     notes: Notes,
     sides: Sequence[SideWords] = (),
@@ -197,7 +198,7 @@ def _links(
             total += pair.is_whole
             unlinked += pair.is_whole and not links.links
             yield WordLinks(pair.source.tokens, pair.target.tokens, links.links, links.confidence)
-    note_unlinked(unlinked, total, config)
+    note_unlinked(unlinked, total, advice)
     say_doubts(bad, notes, *sides)
 
 

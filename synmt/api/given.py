@@ -228,13 +228,14 @@ def checked_words(words: Sequence[str], line: Line) -> list[str]:
     return list(words)
 
 
-def config_of_all(kind: type[Config], settings: Mapping[str, Any]) -> Config:
-    """Return a config with these settings. Raises TypeError for an unknown setting, and ValueError for a bad value."""
-    known = [each.name for each in settings_of(kind)]
+def config_of_all(kind: type[Config], settings: Mapping[str, Any], **decided: Any) -> Config:
+    """Return a config with these settings and those that the function itself decides. Raises TypeError for an unknown
+    setting, and ValueError for a bad value."""
+    known = [each.name for each in settings_of(kind) if each.name not in decided]
     for name in settings:
         if name not in known:
             raise TypeError(f"unknown setting {name!r}; known: {', '.join(known)}")
-    return kind(**settings)
+    return kind(**settings, **decided)
 
 
 def as_given(settings: Mapping[str, Any]) -> dict[str, Any]:

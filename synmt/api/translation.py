@@ -1,4 +1,4 @@
-"""Translation: the functions behind `synmt translate`."""
+"""Translation: the functions behind `synmt translate` and `synmt logprob`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,24 +15,20 @@ from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.options import check_used, options_in, settings_of
-from synmt.search.config import OF_SEARCHES, SearchConfig, TranslateConfig, scope_of
-from synmt.search.scores import ForcedTarget, scored
+from synmt.search.config import LogprobConfig, SearchConfig, TranslateConfig, scope_of
+from synmt.search.scores import ForcedTarget, forcing, scored
 from synmt.search.stream import open_batches, source_sentences, words_of_sides
 from synmt.search.translation import Translation, Translator, load
 from synmt.streams import BadLines, Latest, Line, Notes, OnError, shown
 from synmt.streams.pool import processes
 
-OWN = ("n_best", "score", "format", "precision", "jobs", "markup")  # settings that Model's methods decide themselves
+OWN = ("n_best", "format", "precision", "jobs", "markup")  # settings that Model's methods decide themselves
 Opened = tuple[tuple[Path, ...], SearchConfig, TranslateConfig, str]
-OF_TEXT = [each for each in settings_of(TranslateConfig) if each.name not in (*OWN, "sum_trees")]
+OF_TEXT = [each for each in settings_of(TranslateConfig) if each.name not in OWN]
 OF_SEARCH = [*settings_of(SearchConfig), *OF_TEXT]
-OF_SCORES = [
-    each
-    for each in settings_of(TranslateConfig)
-    if each.name in ("sum_trees", "tokenizer", "batch_tokens", "max_tokens")
-]
+OF_LOGPROB = [each for each in settings_of(LogprobConfig) if each.name not in OWN]
 OF_PICTURES = settings_of(PictureConfig)
-OPTIONS = [*options_in(SearchConfig, unless=OF_SEARCHES).values(), *options_in(TranslateConfig).values()]
+OPTIONS = [*options_in(SearchConfig).values(), *options_in(TranslateConfig).values()]
 
 
 @takes(*OF_SEARCH)
@@ -54,6 +50,24 @@ def translate(
     folders = (model,) if isinstance(model, str | Path) else tuple(model)
     opened = Model.load(*folders, device=device, precision=precision)
     return opened.translate(sentences, jobs=jobs, on_error=on_error, **settings)
+
+
+@takes(*OF_LOGPROB)
+def logprob(
+    model: str | Path,
+    pairs: Iterable[Pair] | Path,
+    *,
+    device: str = "auto",
+    precision: Literal["auto", "fp32", "bf16"] = "auto",
+    on_error: OnError = "fail",
+    **settings: Any,
+) -> Iterator[ForcedTarget]:
+    """Yield the log-probability of each target, given its source, by the model in a folder.
+
+    pairs: (source, target) pairs, or a file of `source TAB target` lines; for the others see `Model.load` and
+    `Model.logprob`. Raises BadInput, TypeError and ValueError.
+    """
+    return Model.load(model, device=device, precision=precision).logprob(pairs, on_error=on_error, **settings)
 
 
 @dataclass(frozen=True)
@@ -108,17 +122,19 @@ class Model:
         """
         return (found[:n] for found in self._found(sentences, n, on_error, settings))
 
-    @takes(*OF_SCORES)
-    def log_probabilities(
+    @takes(*OF_LOGPROB)
+    def logprob(
         self, pairs: Iterable[Pair] | Path, *, on_error: OnError = "fail", **settings: Any
     ) -> Iterator[ForcedTarget]:
         """Yield the log-probability of each target, given its source, in nats: `total()`, and one for each subword.
 
-        As `translate`, with `sum_trees` but without the settings of search. Raises ValueError for several models.
+        settings: options of `synmt logprob`. on_error: fail, or blank: a bad pair gets no entries and is counted in a
+        warning. Raises BadInput, TypeError and ValueError, also for several models, and for a model loaded as int8.
         """
-        self._only("log-probabilities need")
-        translator, config = self._open(None, settings, score=True)
-        return self._forced(translator, config, pairs, on_error)
+        folder = self._only("log-probabilities need")
+        config = config_of_all(LogprobConfig, settings, format="jsonl", precision=self.precision)
+        translator = forcing(folder, self.device, config, self.models[0])
+        return _forced(translator, config, pairs, on_error)
 
     @takes(*OF_PICTURES)
     def attention(
@@ -154,13 +170,11 @@ class Model:
             raise ValueError(f"{what} exactly one model")
         return self.folders[0]
 
-    def _open(
-        self, n: int | None, settings: dict[str, Any], score: bool = False, jobs: int = 1
-    ) -> tuple[Translator, TranslateConfig]:
+    def _open(self, n: int | None, settings: dict[str, Any], jobs: int) -> tuple[Translator, TranslateConfig]:
         own = {each.name for each in settings_of(TranslateConfig)} - {*OWN}
         search = config_of_all(SearchConfig, {name: value for name, value in settings.items() if name not in own})
         others = {name: value for name, value in settings.items() if name in own}
-        decided = {"n_best": n, "score": score, "format": "jsonl", "precision": self.precision, "jobs": jobs}
+        decided = {"n_best": n, "format": "jsonl", "precision": self.precision, "jobs": jobs}
         config = config_of_all(TranslateConfig, {**others, **decided})
         config.check_search(search)
         scope = scope_of(self.folders[0].config.target, config)
@@ -175,17 +189,18 @@ class Model:
         settings: dict[str, Any],
         jobs: int = 1,
     ) -> Iterator[list[Translation]]:
-        translator, config = self._open(n, settings, jobs=jobs)
+        translator, config = self._open(n, settings, jobs)
         lines, bad = lines_of(sentences, "sentences", on_error), BadLines(on_error)
         opened = tuple(each.path for each in self.folders), translator.search, config, str(self.device)
         return _translations(translator, config, lines, bad, opened)
 
-    def _forced(
-        self, translator: Translator, config: TranslateConfig, pairs: Iterable[Pair] | Path, on_error: OnError
-    ) -> Iterator[ForcedTarget]:
-        bad, notes, sides = BadLines(on_error), Notes(), words_of_sides(translator.config, config)
-        yield from scored(translator, sides, columns_of(pairs, bad), config, bad, notes, Latest())
-        say_doubts(bad, notes, *sides)
+
+def _forced(
+    translator: Translator, config: LogprobConfig, pairs: Iterable[Pair] | Path, on_error: OnError
+) -> Iterator[ForcedTarget]:
+    bad, notes, sides = BadLines(on_error), Notes(), words_of_sides(translator.config, config)
+    yield from scored(translator, sides, columns_of(pairs, bad), config, bad, notes, Latest())
+    say_doubts(bad, notes, *sides)
 
 
 def _translations(

@@ -50,30 +50,24 @@ Examples:
   paste train.de train.en | synmt align --fit --method eflomal > eflomal.links
   synmt align --method mask-align --guide old.links bitext.tsv > links
   paste test.de test.en | synmt align aligner --format jsonl --jobs 2
-  synmt align --links-from de-en.links --links-from en-de.links bitext.tsv
 """
 
-COMMON = "fit method links-from out guide symmetrize format scores jobs source-language target-language device"
+COMMON = "fit method out guide symmetrize format scores jobs source-language target-language device"
+HINTS = {**LETTERS, "--links-from": "`synmt symmetrize LINKS LINKS` combines files of links"}
 of_aligner, of_fit = in_section("Aligner"), in_section("Training", needs=FIT)
 
 
-@click.command("align", cls=SectionCommand, epilog=EPILOG, scope=scope_of, hints=LETTERS, common=COMMON)
+@click.command("align", cls=SectionCommand, epilog=EPILOG, scope=scope_of, hints=HINTS, common=COMMON)
 @click.argument("paths", nargs=-1, metavar="[MODEL] [FILE]...", type=Reads())
+@of_aligner("--fit", is_flag=True, help="Train an aligner (needed for pairs on standard input).")
 @of_aligner(
-    "--fit", is_flag=True, unless="--links-from", help="Train an aligner (needed for pairs on standard input).",
-)  # fmt: skip
-@of_aligner(
-    "--method", metavar="METHOD", type=click.Choice(list(ALIGNERS)), unless="--links-from",
+    "--method", metavar="METHOD", type=click.Choice(list(ALIGNERS)),
     help=f"One of the methods below (default: {DEFAULT}); see `--method METHOD --help`.",
-)  # fmt: skip
-@of_aligner(
-    "--links-from", multiple=True, metavar="LINKS", type=Reads(),
-    help="Combine links (Pharaoh, A3, JSON): two files, forward and backward, or more, which vote.",
 )  # fmt: skip
 @options_of(AlignConfig, "Links")
 @options_of(TextConfig, "Text")
 @on_error
-@of_aligner("--device", metavar="NAME", default="auto", unless="--links-from", help="auto, cpu, cuda or cuda:N.")
+@of_aligner("--device", metavar="NAME", default="auto", help="auto, cpu, cuda or cuda:N.")
 @of_fit("--out", metavar="FOLDER", type=Writes(folder=True, path_type=Path), help="Save the aligner here, as a MODEL.")
 @of_fit("--guide", metavar="LINKS", type=Reads(), help="Links to learn from (Pharaoh, A3, JSON).")
 @of_fit(
@@ -92,7 +86,6 @@ def command(
     paths: tuple[str, ...],
     fit: bool,
     method: str | None,
-    links_from: tuple[str, ...],
     on_error: OnError,
     device: str,
     guide: str | None,
@@ -110,26 +103,24 @@ def command(
     """
     from synmt.data.records import are_parallel
 
-    fit = makes_aligner({"fit": fit, "paths": paths, "links-from": links_from})
-    files = or_stdin(paths if fit or links_from else paths[1:])
+    fit = makes_aligner({"fit": fit, "paths": paths})
+    files = or_stdin(paths if fit else paths[1:])
     of_text = {name: value for name, value in settings.items() if value is not None}
-    check_stdin_once([*links_from, guide or "", *files])
-    if (fit or links_from) and are_parallel(files):
+    check_stdin_once([guide or "", *files])
+    if fit and are_parallel(files):
         of_text = with_languages(of_text, *files)
     with usage():
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, of_text)
     if saved := [each for each in files if (Path(each) / CONFIG_FILE).is_file()]:
-        raise WrongUsage(f"{saved[0]} is a MODEL folder: name it first, without --fit or --links-from")
-    if not (paths or fit or links_from):
-        raise WrongUsage("give a file of pairs, a MODEL folder, --fit or --links-from")
-    from synmt.alignment.linking import KnownLinks, Saved
+        raise WrongUsage(f"{saved[0]} is a MODEL folder: name it first, without --fit")
+    if not (paths or fit):
+        raise WrongUsage("give a file of pairs, a MODEL folder or --fit")
+    from synmt.alignment.linking import Saved
     from synmt.alignment.stream import align_stream, fit_stream
 
     if fit:
         chosen = method or default_method(out if resume else None)
         fitting = FitConfig(chosen, settings_of_fit(settings), guide, out, resume, device)
         fit_stream(fitting, files, config, text, on_error, say=method is None)
-    elif links_from:
-        align_stream(KnownLinks.of(config, len(links_from)), links_from, files, config, text, on_error)
     else:
-        align_stream(Saved(Path(paths[0]), method, device), (), files, config, text, on_error)
+        align_stream(Saved(Path(paths[0]), method, device), files, config, text, on_error)

@@ -23,9 +23,11 @@ GROUPS = {
     "Commands": {
         "parse": "Parse sentences and write parse records.",
         "align": "Link the words of sentence pairs.",
+        "symmetrize": "Merge the links of both directions, or of several aligners.",
         "project": "Project trees or markup to translations over word links.",
         "train": "Train a translation model.",
         "translate": "Translate text or parse records.",
+        "logprob": "Write the log-probabilities of given translations.",
         "score": "Score translations, parses or word links.",
         "significance": "Test whether systems differ significantly.",
         "run": "Train, test and compare the systems of a run file.",

@@ -10,8 +10,8 @@ from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, check_given, in_section, options_of
 from synmt.options import config_of
 from synmt.projection.config import DOUBTFUL
-from synmt.search.config import OF_SEARCHES, SearchConfig, TranslateConfig, scope_of
-from synmt.streams import BadLines, OnError, WrongUsage
+from synmt.search.config import SearchConfig, TranslateConfig, scope_of
+from synmt.streams import BadLines, OnError
 
 EPILOG = """
 \b
@@ -19,15 +19,14 @@ Examples:
   synmt translate model < test.en > test.de
   synmt parse test.en | synmt translate model --beam 5 --n-best 5 > test.jsonl
   synmt parse test.en | synmt translate model other-model > test.de
-  synmt translate model --score test.en test.de > test.scores
   synmt translate model --markup --aligner aligner < page.en > page.de
 """
 
+COMMON = "beam alpha sample constraints n-best format markup aligner precision jobs batch-tokens device"
+HINTS = dict.fromkeys(("--score", "--sum-trees"), "`synmt logprob` scores given translations")
 
-COMMON = "beam alpha sample constraints n-best score format markup aligner precision jobs batch-tokens device"
 
-
-@click.command("translate", cls=SectionCommand, epilog=EPILOG, common=COMMON)
+@click.command("translate", cls=SectionCommand, epilog=EPILOG, hints=HINTS, common=COMMON)
 @click.argument("model", type=Reads(path_type=Path))
 @input_files
 @options_of(TranslateConfig, "Output")
@@ -36,7 +35,7 @@ COMMON = "beam alpha sample constraints n-best score format markup aligner preci
     help="MODEL of `synmt align`, to place tags.",
 )  # fmt: skip
 @in_section("Output")("--device", metavar="NAME", default="auto", help="auto, cpu, cuda or cuda:N.")
-@options_of(SearchConfig, "Search", unless=OF_SEARCHES)
+@options_of(SearchConfig, "Search")
 @on_error
 def command(
     model: Path, files: tuple[str, ...], aligner: Path | None, device: str, on_error: OnError, **settings: Any
@@ -48,27 +47,17 @@ def command(
 
     JSON lines hold text, tokens, score and log_probability, with --n-best a list of translations, and from a model that
     writes arcs the tree.
-
-    --score reads `source TAB target` lines, or two parallel files, and writes the log-probability of each target in
-    nats; a model that writes arcs adds two more, of the words and of the arcs, after tabs. In JSON, each token has its
-    own.
     """
     with usage():
         config, search = config_of(TranslateConfig, settings), config_of(SearchConfig, settings)
         config.check_search(search)
     models = [model, *(Path(each) for each in files if Path(each).is_dir())]
     files = tuple(each for each in files if not Path(each).is_dir())
-    if config.score and len(models) > 1:
-        raise WrongUsage("--score takes one model")
     from synmt.model.config import ModelConfig
     from synmt.model.folder import read_folder_config
 
     opened, _ = read_folder_config(model, ModelConfig)
     check_given(scope_of(opened.target, config))
-    if config.score:
-        from synmt.search.scores import score_stream
-
-        return score_stream(model, or_stdin(files), config, device, on_error)
     from synmt.search.stream import translate_stream
 
     bad = BadLines(on_error)

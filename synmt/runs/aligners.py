@@ -5,7 +5,7 @@ Aligners read lowercased words, except those with encoders. Training pairs that 
 out.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
@@ -15,12 +15,13 @@ from typing import Any
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.choice import scope_of, settings_of_fit, used_by
-from synmt.alignment.config import AlignConfig
+from synmt.alignment.config import OF_VOTES, AlignConfig, SymmetrizeConfig
+from synmt.alignment.linking import KnownLinks
 from synmt.data.records import sentences_in
 from synmt.model.files import read_config
-from synmt.options import Scope, config_of, settings_of
-from synmt.runs.calls import pairs_of_words
-from synmt.runs.file import LEARNED, OF_ALIGNERS, Options, Pair, RunFile, check_together, keywords, used_of
+from synmt.options import config_of, settings_of
+from synmt.runs.calls import known_of, pairs_of_words
+from synmt.runs.file import LEARNED, LINKS_FROM, OF_ALIGNERS, Options, Pair, RunFile, check_together, keywords, used_of
 from synmt.runs.table import Output
 from synmt.runs.tasks import Cost, Workplace
 from synmt.runs.work import Work, check_sizes, form_of, named
@@ -34,10 +35,11 @@ TREES = "trees.tsv"
 class Row:
     """One aligner of a run.
 
-    options: of `synmt align`. method: None for ready-made links, in `links_from`. guide, models: other aligners of the
-    run, or files, that it learns from. letters: length to which it truncates words. has_seed: whether its result
-    depends on the seed. reads_trees: whether its pairs are parse records. resumes: whether a fit can be resumed.
-    has_weights: whether the scores of its links are confidences; otherwise a link is a vote.
+    options: of `synmt align` or, if it combines the links of others in `links_from` and has no method, of
+    `synmt symmetrize`. guide, models: other aligners of the run, or files, that it learns from. letters: length to
+    which it truncates words. has_seed: whether its result depends on the seed. reads_trees: whether its pairs are parse
+    records. resumes: whether a fit can be resumed. has_weights: whether the scores of its links are confidences;
+    otherwise a link is a vote.
     """
 
     options: Options
@@ -166,8 +168,8 @@ class Aligners(Work):
         }
         inputs = {"pairs": self._data(size, row.pairs), "tokenizer": "none", **row.options}
         if row.links_from:
-            inputs = {**inputs, "links-from": [found[each] for each in row.links_from]}
-            self.add_call(("aligning", named(name, seed, size)), path, "align", inputs)
+            inputs = {**inputs, "links": [found[each] for each in row.links_from]}
+            self.add_call(("aligning", named(name, seed, size)), path, "symmetrize", inputs)
             return
         languages = dict(zip(("source-language", "target-language"), self.run.languages, strict=True))
         inputs = {**inputs, "method": row.method, **languages, **({"seed": seed} if row.has_seed else {})}
@@ -218,33 +220,45 @@ def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> Row:
     """Return an aligner with its own options and the shared options that it uses. Raises ValueError."""
     _check_of_aligner(own, names)
     options = {each: value for each, value in own.items() if each not in OF_ALIGNERS}
-    others, letters = own.get("links-from", ()), own.get("letters")
-    method = None if others else str(own.get("method", name))
-    if method is not None and method not in ALIGNERS:
+    if LINKS_FROM in own:
+        return _combined(options, shared, tuple(own[LINKS_FROM]))
+    letters, method = own.get("letters"), str(own.get("method", name))
+    if method not in ALIGNERS:
         raise ValueError(f"no method has this name; give its method, one of {', '.join(ALIGNERS)}")
     learned = {each: own[each] for each in LEARNED if each in own}
-    scope = _scope(method, {**shared, **options, **learned}, others)
+    scope = scope_of({**shared, **options, **learned, "fit": True, "method": method})
+    scope = replace(scope, defaults={**scope.defaults, "fit": True, "method": method, "format": "jsonl"})
     options, _ = used_of("align", options, shared, scope, learned)
     check_together("align", "align", {**options, **learned}, scope)
     given = keywords("align", options)
     how = config_of(AlignConfig, given)
-    needs = how.tree_links or (method is not None and _reads_trees(method, given))
+    needs = how.tree_links or _reads_trees(method, given)
     if needs and letters:
         raise ValueError("letters has no effect on words with trees")
     return Row(
-        options, method, tuple(others), str(own.get("guide", "")), str(own.get("models", "")), letters,
-        method is not None and scope.uses("seed"), needs,
-        method is not None and scope.uses("resume"), method is None or scope.uses("temperature"),
+        options, method, (), str(own.get("guide", "")), str(own.get("models", "")), letters, scope.uses("seed"), needs,
+        scope.uses("resume"), scope.uses("temperature"),
     )  # fmt: skip
+
+
+def _combined(own: Options, shared: Options, others: tuple[str, ...]) -> Row:
+    """Return a row that combines the links of others, by its own options and the shared options that it uses. Raises
+    ValueError."""
+    is_vote = config_of(SymmetrizeConfig, keywords("symmetrize", own)).is_vote(len(others))
+    known = known_of("symmetrize").keys() - ({*OF_VOTES} if not is_vote else set())
+    options = {**{name: value for name, value in shared.items() if name in known}, **own}
+    how = config_of(SymmetrizeConfig, keywords("symmetrize", options))
+    KnownLinks.of(how, len(others))
+    return Row(options, None, others, reads_trees=how.tree_links)
 
 
 def _check_of_aligner(own: Options, names: Iterable[str]) -> None:
     """Raise ValueError for OF_ALIGNERS that are invalid or have no effect. names: of all aligners of the run."""
-    if "links-from" in own:
-        others = own["links-from"]
+    if LINKS_FROM in own:
+        others = own[LINKS_FROM]
         if not isinstance(others, list) or not others:
             raise ValueError("links-from must be a list of aligners of the run")
-        if lost := own.keys() & {"method", "letters", "models"}:
+        if lost := own.keys() & {*OF_ALIGNERS} - {LINKS_FROM}:
             raise ValueError(f"{min(lost)} has no effect with links-from")
         if missing := [each for each in others if each not in names]:
             raise ValueError(f"links-from: {missing[0]} is not an aligner of the run")
@@ -260,12 +274,6 @@ def _has_models(name: str, rows: Mapping[str, Row]) -> bool:
     """Return whether an aligner of the run, or of a folder, has models for others to reuse. Raises BadInput."""
     method = rows[name].method if name in rows else read_config(Path(name)).get("aligner")
     return method in ALIGNERS and "models" in used_by(str(method), {})
-
-
-def _scope(method: str | None, options: Options, others: Sequence[str]) -> Scope:
-    given = {"links-from": others} if others else {"fit": True, "method": method}
-    scope = scope_of({**options, **given})
-    return replace(scope, defaults={**scope.defaults, **given, "format": "jsonl"})
 
 
 def _reads_trees(method: str, keywords: Options) -> bool:

@@ -20,6 +20,7 @@ from synmt.text.links import write_links
 from synmt.trees.record import ParseRecord, write_record
 
 if TYPE_CHECKING:
+    from synmt.api.alignment import WordLinks
     from synmt.search.translation import Translation
 
 OF_RUNTIME = known_in(RuntimeConfig)
@@ -39,6 +40,11 @@ def known_of(name: str) -> dict[str, Known]:
         from synmt.alignment import choice
 
         return {**OF_RUNTIME, **choice.known()}
+    if name == "symmetrize":
+        from synmt.alignment.config import SymmetrizeConfig
+        from synmt.text.tokenization import TextConfig
+
+        return {"on-error": OF_RUNTIME["on-error"], **known_in(SymmetrizeConfig), **known_in(TextConfig)}
     if name == "project":
         from synmt.projection.config import ProjectionConfig
 
@@ -48,9 +54,11 @@ def known_of(name: str) -> dict[str, Known]:
         from synmt.challenge import query
 
         return query.known()
-    from synmt.search.config import OF_SEARCHES, SearchConfig, TranslateConfig
+    from synmt.search.config import LogprobConfig, SearchConfig, TranslateConfig
 
-    return {**OF_RUNTIME, **known_in(SearchConfig, unless=OF_SEARCHES), **known_in(TranslateConfig)}
+    if name == "costs":
+        return {**OF_RUNTIME, **known_in(LogprobConfig)}
+    return {**OF_RUNTIME, **known_in(SearchConfig), **known_in(TranslateConfig)}
 
 
 def train(
@@ -95,39 +103,39 @@ def _with_tree(translation: "Translation", stream: TextIO) -> str:
 def costs(model: str, source: str, target: str, on_error: OnError = "fail", **rest: Any) -> None:
     """Write the log-probability of each target in nats, and its number of words including the end of the sentence.
     Both are 0 for a pair that cannot be scored."""
-    from synmt.api.translation import Model
+    from synmt.api.translation import logprob
 
     sides = [[line.text for line in read_lines([each], on_error)] for each in (source, target)]
-    found = Model.load(model).log_probabilities(zip(*sides, strict=True), on_error=on_error, **rest)
+    found = logprob(model, zip(*sides, strict=True), on_error=on_error, **rest)
     for forced, text in zip(found, sides[1], strict=True):
         print(f"{forced.total():.6f}\t{len(text.split()) + 1 if forced.entries else 0}")
 
 
-def align(
-    pairs: str,
-    out: str = "",
-    method: str | None = None,
-    links_from: Sequence[str] = (),
-    certain: bool = False,
-    **rest: Any,
-) -> None:
-    """Write the links of each pair as JSON lines with their scores, without its words: other aligners of the run may
-    truncate words or have them with capitals. certain: set every score to 1."""
+def align(pairs: str, out: str = "", method: str | None = None, certain: bool = False, **rest: Any) -> None:
+    """Write the links of each pair, as `_written`. certain: set every score to 1."""
     from synmt.alignment import ALIGNERS, DEFAULT
     from synmt.alignment.aligner import is_begun
-    from synmt.api.alignment import WordLinks, align
+    from synmt.api.alignment import align
 
-    def written(pair: WordLinks) -> str:
-        links = [[i, j, 1.0 if certain else round(score, 6)] for (i, j), score in pair.links.items()]
-        return msgspec.json.encode({"links": links}).decode()
+    resume = is_begun(Path(out), ALIGNERS[method or DEFAULT])
+    if not resume:
+        rmtree(out, ignore_errors=True)  # what a killed process left
+    found = align(Path(pairs), method, out=out, resume=resume, **rest)
+    write_lines(_written(pair, certain) for pair in found)
 
-    if links_from:
-        write_lines(map(written, align(Path(pairs), links_from=links_from, **rest)))
-    else:
-        resume = is_begun(Path(out), ALIGNERS[method or DEFAULT])
-        if not resume:
-            rmtree(out, ignore_errors=True)  # what a killed process left
-        write_lines(map(written, align(Path(pairs), method, out=out, resume=resume, **rest)))
+
+def symmetrize(links: Sequence[str], pairs: str, **rest: Any) -> None:
+    """Write the combined links of each pair, as `_written`."""
+    from synmt.api.alignment import symmetrize
+
+    write_lines(map(_written, symmetrize(links, Path(pairs), **rest)))
+
+
+def _written(pair: "WordLinks", certain: bool = False) -> str:
+    """Return the links of a pair in JSON with their scores, without its words: other aligners of the run may truncate
+    words or have them with capitals."""
+    links = [[i, j, 1.0 if certain else round(score, 6)] for (i, j), score in pair.links.items()]
+    return msgspec.json.encode({"links": links}).decode()
 
 
 def project(pairs: str, aligner: str, **rest: Any) -> None:
@@ -245,7 +253,7 @@ def query(file: str, count: str = "", **rest: Any) -> None:
 
 CALLS: Mapping[str, Callable[..., None]] = {
     each.__name__: each
-    for each in (train, parse, translate, costs, align, project, bitext, text, records, joined, cut, query)
+    for each in (train, parse, translate, costs, align, symmetrize, project, bitext, text, records, joined, cut, query)
 }
 
 

@@ -23,9 +23,11 @@ Options = Mapping[str, Any]
 OWN = {
     "train": ("source", "target", "tsv", "dev-source", "dev-target", "dev-tsv", "out", "prepared", "resume", "seed"),
     "parse": ("input", "strip", "again", "format", "jobs"),
-    "translate": ("format", "n-best", "score", "sum-trees", "task", "tokenizer", "markup"),
+    "translate": ("format", "n-best", "task", "tokenizer", "markup"),
     "align": ("source-language", "target-language", "tokenizer", "out", "resume", "seed", "format", "jobs", "base",
               "scores", "lexicon", "phrases", "predictions", "max-words"),
+    "symmetrize": ("source-language", "target-language", "tokenizer", "format", "base", "scores", "lexicon", "phrases",
+                   "max-words"),
     "project": ("aligner", "markup", "strip", "source-language", "target-language", "tokenizer"),
 }  # fmt: skip
 LARGEST_FILE = 2**22  # bytes
@@ -50,7 +52,8 @@ SECTIONS: Mapping[str, tuple[type, ...]] = {
 }  # fmt: skip
 LEARNED = ("guide", "models")  # what an aligner learns from: another aligner of the run, or a file or folder
 # Options of an aligner in a run: other aligners that it uses, its method, and the length to which words are truncated.
-OF_ALIGNERS = (*LEARNED, "links-from", "method", "letters")
+LINKS_FROM = "links-from"
+OF_ALIGNERS = (*LEARNED, LINKS_FROM, "method", "letters")
 COMMANDS = {  # tables of options that all systems share
     "systems": ("train", "parse", "translate"), "aligners": ("parse", "align"),
     "projections": ("parse", "align", "project"),
@@ -219,9 +222,12 @@ def check_value(place: str, value: Any, depth: int = DEEPEST) -> None:
 
 def with_options(run: RunFile) -> RunFile:
     """Return the run with a Path for each option that names a file. Raises ValueError."""
-    command = ROWS[run.kind]
     tables = {name: checked(name, name, own) for name, own in run.options.items()}
-    systems = {name: checked(command, f"{run.kind[:-1]} {name}", own) for name, own in run.systems.items()}
+    systems = {
+        name: checked("symmetrize" if run.kind == "aligners" and LINKS_FROM in own else ROWS[run.kind],
+                      f"{run.kind[:-1]} {name}", own)
+        for name, own in run.systems.items()
+    }  # fmt: skip
     sizes = {size: checked("train", f"sizes {size}", own) for size, own in run.sizes.items()}
     for choice in run.choices:
         checked("translate", "translate", choice)
@@ -241,7 +247,7 @@ def checked(kind: str, place: str, options: Options) -> Options:
     """
     known, found = known_of(kind), dict[str, Any]()
     for name, value in options.items():
-        if kind == "align" and name in OF_ALIGNERS:
+        if kind in ("align", "symmetrize") and name in OF_ALIGNERS:
             found[name] = value
             continue
         if name in OWN.get(kind, ()):
@@ -471,7 +477,7 @@ def _options(table: Any, place: str = "") -> Options:
     for name, value in table.items():
         if value is False:
             raise ValueError(f"{name} cannot be false: leave it out, or set its opposite, as in {name}-no-… = true")
-        if name == "links-from" and isinstance(value, list) and all(isinstance(each, str) for each in value):
+        if name == LINKS_FROM and isinstance(value, list) and all(isinstance(each, str) for each in value):
             continue
         if not isinstance(value, str | int | float) or (isinstance(value, str) and not value.isprintable()):
             raise ValueError(f"{name} must be a string, a number or true")

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 SearchName = Literal["tokens", "words"]
 # Circumstances that settings depend on.
 AMONG_WORDS = "a model that writes arcs among its words"
-OF_SEARCHES = ("--score",)  # with --score, there is no search
 SHOWS_ARCS = "translations that are written with their arcs"
 
 
@@ -65,48 +64,48 @@ def _product(ratio: float, words: int) -> float:
 
 
 @dataclass(frozen=True)
-class TranslateConfig(Checked):
-    n_best: int | None = setting(
-        None, "N translations per line, as JSON lines", 1, unless=("score", "format conllu"), most=10**4
-    )
-    task: Literal["translate", "parse"] = setting(
-        "translate", "parse: write brackets without words (multitask models)", unless="score"
-    )
-    score: bool = setting(False, "write the log-probability of given translations")
-    sum_trees: int = setting(
-        0,
-        "score only the words, summed over the trees that a beam of N finds; 0: also score one tree, given or parsed",
-        needs="score",
-        most=10**4,
-    )
+class InputConfig(Checked):
+    """How the input of a translation model is read and batched."""
+
+    tokenizer: TokenizerName | None = setting(None, "tokenizer of raw text, instead of the one from training")
+    batch_tokens: int = setting(4096, "source tokens per batch", 1, 2**24)
+    max_tokens: int = setting(2000, "skip and count sentences with more source tokens", 1, most=10**6)
+
+
+@dataclass(frozen=True)
+class TranslateConfig(InputConfig):
+    n_best: int | None = setting(None, "N translations per line, as JSON lines", 1, unless="format conllu", most=10**4)
+    task: Literal["translate", "parse"] = setting("translate", "parse: write brackets without words (multitask models)")
     format: Literal["text", "jsonl", "conllu"] = setting("text", "text, JSON lines, or CoNLL-U trees")
     markup: bool = setting(
         False,
         "keep inline HTML or XLIFF tags",
         needs="--aligner",
-        unless=("score", "n_best", "task parse", "format jsonl", "format conllu"),
+        unless=("n_best", "task parse", "format jsonl", "format conllu"),
     )
-    tokenizer: TokenizerName | None = setting(None, "tokenizer of raw text, instead of the one from training")
-    batch_tokens: int = setting(4096, "source tokens per batch", 1, 2**24)
     precision: Literal["auto", "fp32", "bf16", "int8"] = setting(
         "auto", "auto: bf16 on a GPU, else fp32; int8 for CPUs"
     )
-    jobs: int = setting(1, "processes, each with one thread", 1, unless="score", most=MOST_JOBS)
-    max_tokens: int = setting(2000, "skip and count sentences with more source tokens", 1, most=10**6)
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for settings out of bounds, or that exclude each other."""
-        super().__post_init__()
-        if self.score and self.format == "conllu":
-            raise ValueError(Message("--score does not write --format conllu, only text or jsonl"))
-        if self.score and self.precision == "int8":
-            raise ValueError(Message("--score does not work with --precision int8, which changes the probabilities"))
+    jobs: int = setting(1, "processes, each with one thread", 1, most=MOST_JOBS)
 
     def check_search(self, search: SearchConfig) -> None:
         """Raise ValueError for a search that cannot find enough translations."""
         # The beam is not widened in silence, since a wider one can find another best translation.
         if self.n_best and self.n_best > search.beam and not search.sample:
             raise ValueError(Message("--n-best {} needs --beam {} or more", self.n_best, self.n_best))
+
+
+@dataclass(frozen=True)
+class LogprobConfig(InputConfig):
+    """What to write about given translations. int8 is not a precision here, because it changes the probabilities."""
+
+    sum_trees: int = setting(
+        0,
+        "score only the words, summed over the trees that a beam of N finds; 0: also score one tree, given or parsed",
+        most=10**4,
+    )
+    format: Literal["text", "jsonl"] = setting("text", "text or JSON lines")
+    precision: Literal["auto", "fp32", "bf16"] = setting("auto", "auto: bf16 on a GPU, else fp32")
 
 
 def scope_of(side: "TargetSide", config: TranslateConfig) -> Scope:

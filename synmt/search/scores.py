@@ -26,8 +26,9 @@ from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures
 from synmt.model.target import WORDS
+from synmt.model.translation import TranslationModel
 from synmt.nn.prefixes import PrefixPlan
-from synmt.search.config import SearchConfig, TranslateConfig
+from synmt.search.config import LogprobConfig, SearchConfig, TranslateConfig
 from synmt.search.stream import words_of_sides
 from synmt.search.translation import WINDOW, Translator
 from synmt.search.tree_search import sums_over_strings
@@ -71,14 +72,14 @@ class ForcedPair:
 NOTHING = ForcedPair(SourceFeatures([], words=0), [])
 
 
-def score_stream(model: Path, files: Sequence[str], config: TranslateConfig, device: str, on_error: OnError) -> None:
+def logprob_stream(model: Path, files: Sequence[str], config: LogprobConfig, device: str, on_error: OnError) -> None:
     """Write a line for each pair of the files, as `read_columns`, to standard output, an empty one for an empty pair.
 
     Raises BadInput for a bad line, or leaves it empty with `on_error="blank"`. stderr reports how many lines were left
     empty, and how many subwords the model does not know.
     """
     folder = ModelFolder.open(model, ModelConfig)
-    translator = Translator.open(folder, local_device(device), SearchConfig(), config)
+    translator = forcing(folder, local_device(device), config)
     sides = words_of_sides(folder.config, config)
     bad, notes, latest = BadLines(on_error), Notes(), Latest()
     found = scored(translator, sides, read_columns(files, bad), config, bad, notes, latest)
@@ -87,11 +88,19 @@ def score_stream(model: Path, files: Sequence[str], config: TranslateConfig, dev
     say_doubts(bad, notes, *sides)
 
 
+def forcing(
+    folder: ModelFolder[ModelConfig], device: torch.device, config: LogprobConfig, model: TranslationModel | None = None
+) -> Translator:
+    """Open a model for forced decoding, as `Translator.open`."""
+    how = TranslateConfig(batch_tokens=config.batch_tokens, precision=config.precision)
+    return Translator.open(folder, device, SearchConfig(), how, model)
+
+
 def scored(
     translator: Translator,
     sides: Sides,
     lines: Iterable[tuple[Line, ...]],
-    config: TranslateConfig,
+    config: LogprobConfig,
     bad: BadLines,
     notes: Notes,
     latest: Latest,
@@ -113,7 +122,7 @@ def _pairs(
     translator: Translator,
     sides: Sides,
     lines: Iterable[tuple[Line, ...]],
-    config: TranslateConfig,
+    config: LogprobConfig,
     bad: BadLines,
     latest: Latest,
 ) -> Iterator[ForcedPair]:
@@ -160,7 +169,7 @@ def _pair(translator: Translator, source: ParseRecord, entries: Sequence[str]) -
     return ForcedPair(translator.features(source), entries)
 
 
-def forced_targets(translator: Translator, pairs: Sequence[ForcedPair], config: TranslateConfig) -> list[ForcedTarget]:
+def forced_targets(translator: Translator, pairs: Sequence[ForcedPair], config: LogprobConfig) -> list[ForcedTarget]:
     """Score targets; with `sum_trees`, score only words, by `force_words` if the model writes arcs among them.
 
     Raises BadInput if a target has no finite probability.
@@ -220,7 +229,7 @@ def log_probabilities(translator: Translator, corpus: Corpus, indices: Sequence[
     return [row.tolist() for row in in_order.split([len(corpus.targets[index]["ids"]) for index in indices])]
 
 
-def _line(forced: ForcedTarget, has_trees: bool, config: TranslateConfig) -> str:
+def _line(forced: ForcedTarget, has_trees: bool, config: LogprobConfig) -> str:
     apart = has_trees and not config.sum_trees
     of_kinds = {"words": forced.total(False), "arcs": forced.total(True)} if apart else {}
     if config.format == "text":

@@ -12,7 +12,7 @@ from synmt.device import local_device
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures
-from synmt.search.config import SearchConfig, TranslateConfig
+from synmt.search.config import InputConfig, SearchConfig, TranslateConfig
 from synmt.search.translation import Translation, Translator
 from synmt.streams import BadInput, BadLines, Latest, Line, Message, Notes, read_lines, write_lines
 from synmt.streams.pool import processes
@@ -73,18 +73,13 @@ def open_batches(
     return _open(models, search, config, device).translate_batch
 
 
-def words_of_sides(model: ModelConfig, config: TranslateConfig) -> Sides:
+def words_of_sides(model: ModelConfig, config: InputConfig) -> Sides:
     """Return how words of sources and targets are made: by --tokenizer, or as in training."""
     return sides_of(model.languages, config.tokenizer) if config.tokenizer else sides_of_model(model)
 
 
 def source_sentences(
-    translator: Translator,
-    words: SideWords,
-    lines: Iterable[Line],
-    config: TranslateConfig,
-    bad: BadLines,
-    latest: Latest,
+    translator: Translator, words: SideWords, lines: Iterable[Line], config: InputConfig, bad: BadLines, latest: Latest
 ) -> Iterator[SourceFeatures]:
     """Yield the encoder input of each line, empty for lines left empty; `latest` records each line."""
     for line, record in source_records(lines, translator.needs, words, bad):

@@ -35,7 +35,7 @@ def test_probabilities_are_shares_of_links(pairs: list[tuple[list[str], list[str
 def test_it_is_written_next_to_the_links(tmp_path: Path) -> None:
     (tmp_path / "links").write_text("0-0 1-1\n\n0-1 1-0\n")
     pairs = "das haus\tthe house\n\nhaus das\tthe house\n"
-    asked = ["align", "--links-from", tmp_path / "links", "--tokenizer", "none", "--lexicon"]
+    asked = ["symmetrize", tmp_path / "links", "--pairs", "-", "--tokenizer", "none", "--lexicon"]
     done = synmt(*asked, tmp_path / "words.tsv", text=pairs)
     assert (done.returncode, done.stdout) == (0, "0-0 1-1\n\n0-1 1-0\n")
     assert (tmp_path / "words.tsv").read_text().splitlines()[1:] == [

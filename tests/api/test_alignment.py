@@ -49,9 +49,9 @@ def test_notes_are_those_of_the_command(tmp_path: Path) -> None:
     links = tmp_path / "links"
     links.write_text("1-1\n" * 25)
     base = f"{links} has no link to a word 0, so its words count from 1"
-    assert notes_of(lambda: list(synmt.align(pairs, links_from=[links]))) == [base]
+    assert notes_of(lambda: list(synmt.symmetrize([links], pairs))) == [base]
     links.write_text("0-0\n" + "\n" * 24)
-    found = notes_of(lambda: list(synmt.align(pairs, links_from=[links], symmetrize="mean", threshold=0.5)))
+    found = notes_of(lambda: list(synmt.symmetrize([links], pairs, heuristic="mean", threshold=0.5)))
     assert found == ["most pairs have no link (24 of 25): lower threshold"]
     found = notes_of(lambda: list(synmt.align(pairs, "hmm", target_language="de")))
     assert found == ["source text is tokenized as en, target text as de"]
@@ -69,7 +69,7 @@ def test_defaults_without_effect_are_left_out() -> None:
 def test_a_single_file_of_links_needs_no_list(kind: type, tmp_path: Path) -> None:
     links = tmp_path / "links"
     links.write_text("0-1\n1-0\n")
-    found = synmt.align([("a b", "b a"), ("c d", "d c")], links_from=kind(links))
+    found = synmt.symmetrize(kind(links), [("a b", "b a"), ("c d", "d c")])
     assert [str(each) for each in found] == ["0-1", "1-0"]
 
 
@@ -101,15 +101,9 @@ def test_a_fit_is_resumed_by_its_own_method(tmp_path: Path) -> None:
         (lambda: synmt.align(PAIRS, "hm"), ValueError, "unknown method 'hm'"),
         (lambda: synmt.align(PAIRS, epoch=3), TypeError, "unknown setting 'epoch'"),  # type: ignore[call-arg]
         (lambda: synmt.align(PAIRS, "hmm", width=3), ValueError, "hmm does not use width; it belongs to hmms"),
-        (lambda: synmt.align(PAIRS, "hmm", links_from=["x"]), ValueError, "^method has no effect with links_from$"),
-        (
-            lambda: synmt.align(PAIRS, device="cpu", links_from=["x"]),
-            ValueError,
-            "^device has no effect with links_fro",
-        ),
-        (lambda: synmt.align(PAIRS, out="x", links_from=["x"]), ValueError, "^out has no effect with links_from$"),
-        (lambda: synmt.align(PAIRS, guide="x", links_from=["x"]), ValueError, "^guide has no effect with links_from$"),
-        (lambda: synmt.align(PAIRS, resume=True, links_from=["x"]), ValueError, "^resume has no effect with links_"),
+        (lambda: synmt.symmetrize("x", PAIRS, epochs=3), TypeError, "unknown setting 'epochs'"),  # type: ignore[call-arg]
+        (lambda: synmt.symmetrize("x", PAIRS, format="talp"), TypeError, "unknown setting 'format'"),  # type: ignore[call-arg]
+        (lambda: synmt.symmetrize("x", PAIRS, heuristic="union"), ValueError, "^union merges two files of links"),
         (lambda: synmt.align(PAIRS, "hmm", device="cpu"), ValueError, "^hmm does not use device; it belongs to hmms, "),
         (lambda: synmt.align(PAIRS, resume=True), ValueError, "^resume needs out$"),
         (lambda: synmt.align(PAIRS, "hmm", out="x", resume=True), ValueError, "^hmm does not use resume; it belongs"),

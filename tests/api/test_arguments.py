@@ -16,7 +16,8 @@ NO_PATH: tuple[object, ...] = ("", b"", b"x", {}, 3, 1.5, object(), [None], [""]
 NO_TEXT: tuple[object, ...] = ("", b"x", {}, 3, object(), [None], [], ())
 NO_SWITCH: tuple[object, ...] = ("", "yes", None, 3, [], object())
 NO_NUMBER: tuple[object, ...] = ("", "2", None, 1.5, [], object(), True)
-READ_LATER = ("translate", [None]), ("translate", [3])  # after the model is loaded: tried with Model.translate
+# Sentences and pairs that are read after the model is loaded: tried with the methods of Model.
+READ_LATER = [(name, value) for name in ("translate", "logprob") for value in ([None], [3])]
 NO_ITEMS: tuple[object, ...] = (None, 3, 1.5, object(), b"", b"x", {}, {"a": "b"}, "", [None], [3])
 
 
@@ -44,6 +45,8 @@ def calls(folder: Path, aligner: Path, model: Path) -> dict[str, tuple[Callable[
         "score": (synmt.score, {"hypotheses": ["a"], "references": ["a"], "metrics": "bleu"}),
         "significance": (synmt.significance, {"systems": {"x": ["a"], "y": ["b"]}, "references": ["a"]}),
         "translate": (synmt.translate, {"model": folder / "none", "sentences": ["a"]}),
+        "logprob": (synmt.logprob, {"model": folder / "none", "pairs": PAIRS}),
+        "Model.logprob": (synmt.Model.load(model).logprob, {"pairs": PAIRS}),
         "Model.translate": (synmt.Model.load(model).translate, {"sentences": ["a"]}),
         "train": (synmt.train, {"pairs": PAIRS, "out": folder / "model"}),
     }
@@ -81,6 +84,8 @@ def impossible(parameter: inspect.Parameter) -> Iterator[object]:
         "score",
         "significance",
         "translate",
+        "logprob",
+        "Model.logprob",
         "Model.translate",
         "train",
     ],
@@ -109,8 +114,8 @@ def test_impossible_arguments_are_refused_by_name(name: str, tmp_path: Path, ali
 def test_several_files_of_links_are_not_none() -> None:
     nothings: list[Any] = [[], ""]
     for nothing in nothings:
-        with pytest.raises(ValueError, match=r"^links_from cannot be "):
-            synmt.align(PAIRS, links_from=nothing)
+        with pytest.raises(ValueError, match=r"^links cannot be "):
+            synmt.symmetrize(nothing, PAIRS)
 
 
 @pytest.mark.parametrize("name", ["guide", "models", "source_language", "preset"])

@@ -149,8 +149,8 @@ def test_messages_name_keywords(tmp_path: Path) -> None:
         synmt.train((tmp_path / "conllu", tmp_path / "conllu"), out=tmp_path / "new")
     with pytest.warns(Note, match="was tokenized again; tokenizer none keeps its words"):
         list(synmt.align([("Ein Haus .", "A house .")] * 9, "hmm", out=tmp_path / "aligner"))
-    with pytest.raises(ValueError, match=r"^links_from does not use threshold; .*: add symmetrize mean$"):
-        next(synmt.align([("a", "a")], links_from="x", threshold=0.5))
+    with pytest.raises(ValueError, match=r"^threshold needs a vote: add heuristic mean$"):
+        next(synmt.symmetrize("x", [("a", "a")], threshold=0.5))
 
 
 def test_a_bad_pair_stops_training_or_is_left_out(tmp_path: Path) -> None:

@@ -54,13 +54,12 @@ CASES: dict[str, list[Callable[[], Any]]] = {
         lambda: list(synmt.Model.load("good", device="cpu").translate([RECORD], sample=True, top_k=3)),
     ],
     "Model.n_best": [lambda: list(synmt.Model.load("good", device="cpu").n_best([RECORD], 2))],
-    "Model.log_probabilities": [
-        lambda: list(synmt.Model.load("good", device="cpu").log_probabilities([(RECORD, "Er ist")]))
-    ],
+    "Model.logprob": [lambda: list(synmt.Model.load("good", device="cpu").logprob([(RECORD, "Er ist")]))],
     "Model.attention": [
         lambda: synmt.Model.load("good", device="cpu").attention(RECORD)._repr_svg_(),
         lambda: synmt.Model.load("good", device="cpu").attention(RECORD, side="target", head=1).save("picture.png"),
     ],
+    "logprob": [lambda: list(synmt.logprob("good", [(RECORD, "Er ist")], device="cpu"))],
     "project": [
         lambda: list(synmt.project([(RECORD, "Er ist", "0-0")])),
         lambda: list(synmt.project([(RECORD, "Er ist")], "aligner", device="cpu")),
@@ -75,6 +74,7 @@ CASES: dict[str, list[Callable[[], Any]]] = {
     ],
     "read_record": [lambda: synmt.read_record(RECORD)],
     "significance": [lambda: synmt.significance({"one": ["a b"], "other": ["b a"]}, ["a b"], resamples=100)],
+    "symmetrize": [lambda: list(synmt.symmetrize("links", PAIRS[:1]))],
     "train": [lambda: synmt.train(PAIRS, out=TemporaryDirectory().name, **TINY)],
     "translate": [lambda: list(synmt.translate("good", [RECORD], device="cpu", beam=2))],
     "write_record": [lambda: synmt.write_record(synmt.read_record(RECORD))],
@@ -147,6 +147,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     hostile.good_folder(folder / "good")
     hostile.good_aligner(folder / "aligner")
+    (folder / "links").write_text("0-0\n")
     return folder
 
 

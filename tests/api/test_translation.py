@@ -18,9 +18,9 @@ RECORDS = [*tiny.records(), synmt.ParseRecord()]
 LINES = [synmt.write_record(record) for record in RECORDS]
 
 
-def by_command(*arguments: object, lines: list[str] = LINES) -> list[str]:
+def by_command(*arguments: object, command: str = "translate", lines: list[str] = LINES) -> list[str]:
     text = "".join(f"{line}\n" for line in lines)
-    return in_process("translate", *map(str, arguments), text=text.encode()).decode().splitlines()
+    return in_process(command, *map(str, arguments), text=text.encode()).decode().splitlines()
 
 
 @pytest.fixture(scope="module", params=[("mask", "sequence"), ("sequence", "transitions"), ("pascal", "tags")])
@@ -51,24 +51,27 @@ def test_log_probabilities_equal_those_of_the_command(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", "mask").path
     pairs: list[Pair] = [(RECORDS[0], "er ist"), ("", ""), (RECORDS[2], "mein\tVater")]
     lines = [f"{LINES[0]}\ter ist", "", f"{LINES[2]}\tmein Vater"]
-    expected = [json.loads(line) for line in by_command(folder, "--score", "--format", "jsonl", lines=lines)]
-    found = list(synmt.Model.load(folder).log_probabilities(pairs))
+    expected = [json.loads(line) for line in by_command(folder, "--format", "jsonl", command="logprob", lines=lines)]
+    found = list(synmt.Model.load(folder).logprob(pairs))
     assert [list(each.log_probabilities) for each in found] == [each["log_probabilities"] for each in expected]
     assert found[1] == ForcedTarget()
+    assert list(synmt.logprob(folder, pairs)) == found
+    with pytest.raises(ValueError, match=r"^precision cannot be 'int8'$"):
+        synmt.Model.load(folder, precision="int8").logprob(pairs)
 
 
 def test_unknown_subwords_are_counted_as_by_the_command(tmp_path: Path) -> None:
     model = synmt.Model.load(write_model(tmp_path / "model", "sequence").path)
     with pytest.warns(UserWarning, match=r"^\d+ subwords not in the vocabulary, scored as the unknown token$"):
-        list(model.log_probabilities([(RECORDS[0], "er \u2603")]))
+        list(model.logprob([(RECORDS[0], "er \u2603")]))
 
 
 def test_word_scores_of_treeless_models_are_exact(tmp_path: Path) -> None:
     pairs: list[Pair] = [("He is", tiny.target_records()[0]), ("", ""), ("He is my father", tiny.target_records()[3])]
     model = synmt.Model.load(write_model(tmp_path / "tags", "sequence", "tags").path)
-    expected = [each.total(of_arcs=False) for each in model.log_probabilities(pairs)]
+    expected = [each.total(of_arcs=False) for each in model.logprob(pairs)]
     words: list[Pair] = [(source, getattr(target, "text", str(target))) for source, target in pairs]
-    found = [each.total() for each in model.log_probabilities(words, sum_trees=3)]
+    found = [each.total() for each in model.logprob(words, sum_trees=3)]
     assert found == pytest.approx(expected, abs=1e-5) and found[0] < 0
 
 
@@ -76,8 +79,8 @@ def test_word_scores_over_several_trees_equal_those_of_the_command(tmp_path: Pat
     folder = write_model(tmp_path / "model", "sequence", "compose").path
     pairs: list[Pair] = [(RECORDS[0], "er ist"), ("", ""), (RECORDS[2], "mein Vater")]
     lines = [f"{LINES[0]}\ter ist", "", f"{LINES[2]}\tmein Vater"]
-    first, _, last = by_command(folder, "--score", "--sum-trees", 3, lines=lines)
-    found = list(synmt.Model.load(folder).log_probabilities(pairs, sum_trees=3))
+    first, _, last = by_command(folder, "--sum-trees", 3, command="logprob", lines=lines)
+    found = list(synmt.Model.load(folder).logprob(pairs, sum_trees=3))
     assert found[1] == ForcedTarget()
     assert [found[0].total(), found[2].total()] == pytest.approx([float(first), float(last)], abs=1e-5)
 
@@ -89,7 +92,7 @@ def test_an_ensemble_translates(tmp_path: Path) -> None:
     together = synmt.Model.load(*paths)
     assert [each.text for each in together.translate(RECORDS)] == by_command(*paths)
     with pytest.raises(ValueError, match="one model"):
-        together.log_probabilities([])
+        together.logprob([])
 
 
 def test_a_bad_sentence_is_an_error_or_blank(folder: Path) -> None:
@@ -110,7 +113,7 @@ def test_sentences_that_no_file_can_contain(folder: Path) -> None:
         with pytest.warns(UserWarning, match="^1 bad line left empty$"):
             assert [each.text for each in model.translate([text], on_error="blank")] == [""]
         with pytest.warns(UserWarning, match="^1 bad line left empty$"):
-            assert [each.entries for each in model.log_probabilities([(LINES[0], text)], on_error="blank")] == [()]
+            assert [each.entries for each in model.logprob([(LINES[0], text)], on_error="blank")] == [()]
 
 
 def test_an_error_of_the_callers_generator_is_raised_unchanged(folder: Path) -> None:
@@ -134,11 +137,11 @@ def test_an_error_of_the_callers_generator_is_raised_unchanged(folder: Path) -> 
             TypeError,
             "a sentence is a str, a list of words or a ParseRecord, not int",
         ),
-        (lambda model: model.log_probabilities([("a",)]), TypeError, "a pair is"),
-        (lambda model: model.translate(["a"], sum_trees=2), ValueError, "sum_trees needs score"),
+        (lambda model: model.logprob([("a",)]), TypeError, "a pair is"),
+        (lambda model: model.translate(["a"], sum_trees=2), TypeError, "unknown setting 'sum_trees'"),
         (lambda model: model.translate(["a"], seed=3), ValueError, "seed needs sample"),
         (lambda model: model.translate(["a"], beam=3, sample=True), ValueError, "beam has no effect with sample"),
-        (lambda model: model.log_probabilities([("a", "b")], beam=3), ValueError, "beam has no effect with score"),
+        (lambda model: model.logprob([("a", "b")], beam=3), TypeError, "unknown setting 'beam'; known: tokenizer, "),
         (lambda model: model.translate(["a"], task="parse"), synmt.BadInput, "was not trained to parse"),
         (lambda model: model.attention("a", side="decoder"), ValueError, "^side cannot be 'decoder'$"),
     ],

@@ -49,8 +49,8 @@ def missing(folder: Path, text: str) -> str:
 Call = tuple[Callable[[Path, str], object], Callable[[Path, str], list[str | Path]] | None]
 CALLS: dict[str, Call] = {
     "a file of links": (
-        lambda folder, text: list(synmt.align([("a", "b")], links_from=missing(folder, text))),
-        lambda folder, text: ["align", "--links-from", missing(folder, text), folder / "pairs"],
+        lambda folder, text: list(synmt.symmetrize(missing(folder, text), [("a", "b")])),
+        lambda folder, text: ["symmetrize", missing(folder, text), "--pairs", folder / "pairs"],
     ),
     "a file of links to learn from": (
         lambda folder, text: synmt.align([("a", "b")] * 9, "mask-align", guide=missing(folder, text)),
@@ -125,17 +125,17 @@ def test_notes_keep_the_names_of_files(tmp_path: Path) -> None:
     links = tmp_path / "--beam"
     links.write_text("1-1\n")
     with pytest.warns(Note, match=re.escape(f"{links} has no link to a word 0")):
-        list(synmt.align([("a b", "a b")], links_from=links))
+        list(synmt.symmetrize(links, [("a b", "a b")]))
 
 
 @pytest.mark.parametrize(
     ("call", "command", "in_call", "in_command"),
     [
         (
-            lambda pairs: synmt.align(pairs, links_from="x", threshold=0.5),
-            "align --links-from x --threshold 0.5 pairs",
-            "links_from does not use threshold; it belongs to mean: add symmetrize mean",
-            "--links-from does not use --threshold; it belongs to mean: add --symmetrize mean",
+            lambda pairs: synmt.symmetrize("x", pairs, threshold=0.5),
+            "symmetrize x --threshold 0.5 --pairs pairs",
+            "threshold needs a vote: add heuristic mean",
+            "--threshold needs a vote: add --heuristic mean",
         ),
         (
             lambda pairs: synmt.align(pairs, "hmm", resume=True, out="x"),

@@ -22,7 +22,7 @@ from random import Random
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from synmt import align, score
+from synmt import score, symmetrize
 from synmt.demo.corpus import draw_pairs
 from synmt.runs.calls import bitext
 from tests.bench.usage import Usage, usage_of
@@ -173,7 +173,7 @@ def run(name: str, bitext: Linked, folder: Path) -> Usage:
     assert program, f"pip install {name}"
     arguments = [part for both in zip(("-s", "-t", "-f", "-r"), files, strict=True) for part in both]
     used = usage_of(arguments, folder, program=[program])
-    merged = align(pairs, links_from=files[2:], tokenizer="none")
+    merged = symmetrize(files[2:], pairs, tokenizer="none")
     links.write_text("".join(f"{' '.join(f'{i}-{j}' for i, j in each.links)}\n" for each in merged))
     return used
 

@@ -26,7 +26,7 @@ STAGES = {
     "transitions": "transitions records",
     "transitions --invert": "transitions --invert arcs",
     "bpe apply": "bpe apply --codes codes text",
-    "align --links-from": "align --tokenizer none --links-from links pairs",
+    "symmetrize": "symmetrize --tokenizer none links --pairs pairs",
     "challenge": "challenge reordering records tokens links",
     "score": "score --metric bleu --references text text",
     "significance": "significance --metric bleu --resamples 100 --references text text other",

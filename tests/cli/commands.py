@@ -17,7 +17,10 @@ from tests.cli import ask, warm
 
 # Commands that import large libraries. Each is started cold somewhere, too: `parse` by README.md, `run` and
 # `train` where they are killed or started by torchrun, and the others by `synmt(..., cold=True)`.
-SLOW = "align", "average", "inspect", "parse", "run", "score", "significance", "train", "transitions", "translate"
+SLOW = (
+    "align", "average", "inspect", "logprob", "parse", "run", "score", "significance", "train", "transitions",
+    "translate",
+)  # fmt: skip
 COLD = f"{sys.executable} -m synmt"
 AT_THE_END = ExitStack()  # closed after all tests
 FORKS = get_context("forkserver")  # its processes have already imported synmt and its libraries

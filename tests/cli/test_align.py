@@ -1,4 +1,4 @@
-"""synmt align"""
+"""synmt align, synmt symmetrize"""
 
 import json
 import re
@@ -6,16 +6,19 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from shlex import split
+from typing import get_args
 
 import psutil
 import pytest
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.choice import used_by
+from synmt.alignment.config import Vote
 from synmt.alignment.statistical import LETTERS
 from synmt.streams import BadInput, WrongUsage
-from synmt.text.links import read_links
+from synmt.text.links import read_links, write_scores
 from tests.alignment.test_statistical import MODULES
 from tests.alignment.words import bitext
 from tests.cli.commands import HANGS, in_process, is_one_line_of_error, is_wrong_usage, output_of, shell, synmt
@@ -34,6 +37,11 @@ def align(*arguments: object, text: str | bytes = TEXT) -> str:
     """Return the command's output. Raises BadInput."""
     given = text.encode() if isinstance(text, str) else text
     return in_process("align", *map(str, arguments), text=given).decode()
+
+
+def symmetrized(*arguments: object, text: str) -> str:
+    """Return the output of `synmt symmetrize` for these pairs. Raises its errors."""
+    return in_process("symmetrize", *map(str, arguments), "--pairs", text=text.encode()).decode()
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +120,7 @@ def test_other_commands_read_the_links_of_every_format(
     assert b"\tAER\t0.0000\t" in scored
     if form == "talp":  # all other commands count words from 0
         return
-    combined = output_of("align", "--links-from", found, "--tokenizer", "none", tmp_path / "bitext")
+    combined = output_of("symmetrize", found, "--tokenizer", "none", "--pairs", tmp_path / "bitext")
     assert combined.decode() == fitted[1] + "\n"
     sides = [tmp_path / "source", tmp_path / "target"]
     for path, column in zip(sides, zip(*(line.split("\t") for line in LINES), strict=True), strict=True):
@@ -139,9 +147,8 @@ def test_several_processes_write_the_same_links(fitted: tuple[Path, str], tmp_pa
             process.kill()
         assert (process.returncode, said) == (130, "synmt align: interrupted\n")
         assert psutil.wait_procs(workers, timeout=HANGS)[1] == []
-    for others in (["--fit", "--method", "hmm"], ["--links-from", tmp_path / "long"]):
-        with pytest.raises(WrongUsage, match=f"--jobs has no effect with {others[0]}"):
-            align(*others, "--jobs", "2")
+    with pytest.raises(WrongUsage, match="--jobs has no effect with --fit"):
+        align("--fit", "--method", "hmm", "--jobs", "2")
 
 
 def test_temperature_changes_scores_but_not_links(fitted: tuple[Path, str]) -> None:
@@ -172,12 +179,12 @@ def test_hidden_markov_models_write_probabilities() -> None:
 def test_json_lines_contain_chunks_and_phrases(tmp_path: Path) -> None:
     (tmp_path / "links").write_text("0-0 1-2 4-2 2-3 3-1\n\n")
     text = "er nimmt es gern an\the gladly accepts it\n\n"
-    whole, empty = align("--links-from", tmp_path / "links", "--format", "jsonl", "--phrases", text=text).splitlines()
+    whole, empty = symmetrized(tmp_path / "links", "--format", "jsonl", "--phrases", text=text).splitlines()
     assert json.loads(whole)["chunks"] == [[[0], [0]], [[1, 4], [2]], [[2], [3]], [[3], [1]]]
     assert json.loads(whole)["phrases"] == [[0, 0, 0, 0], [2, 2, 3, 3], [3, 3, 1, 1]]
     assert empty == "{}"
     with pytest.raises(WrongUsage, match="--phrases needs --format jsonl"):
-        align("--links-from", tmp_path / "links", "--phrases", text=text)
+        symmetrized(tmp_path / "links", "--phrases", text=text)
 
 
 def test_methods_share_translation_models_that_translate(tmp_path: Path) -> None:
@@ -233,13 +240,16 @@ def test_links_number_the_words_of_the_languages_of_both_files(tmp_path: Path) -
     (tmp_path / "a.en").write_text("the man he saw\n")
     (tmp_path / "links").write_text("0-0\n")
     files = tmp_path / "a.fr", tmp_path / "a.en"
-    found = json.loads(output_of("align", "--links-from", tmp_path / "links", "--format", "jsonl", *files))
+    pairs = [each for file in files for each in ("--pairs", file)]
+    found = json.loads(output_of("symmetrize", tmp_path / "links", "--format", "jsonl", *pairs))
     assert found["source"][:2] == ["l'", "homme"]
 
 
 def test_standard_input_has_one_role() -> None:
     with pytest.raises(WrongUsage, match="standard input can be read only once"):
-        align("--links-from", "-", "--links-from", "-", text="a\tb\n")
+        output_of("symmetrize", "-", "-")
+    with pytest.raises(WrongUsage, match="standard input can be read only once"):
+        output_of("symmetrize", "-", "--pairs", "-")
 
 
 def test_links_of_other_programs_are_symmetrized(tmp_path: Path) -> None:
@@ -247,37 +257,36 @@ def test_links_of_other_programs_are_symmetrized(tmp_path: Path) -> None:
     forward, backward = tmp_path / "forward", tmp_path / "backward"
     forward.write_text("0-0 1-1 2-3\n\n0-0\n")
     backward.write_text("0-0 1-2 2-3\n\n0-0\n")
-    command: list[str | Path] = ["--tokenizer", "none", "--links-from", forward, "--links-from", backward]
+    command: list[str | Path] = ["--tokenizer", "none", forward, backward]
     text = (tmp_path / "bitext").read_text()
     for options, first in (
         ("", "0-0 1-1 1-2 2-3"),
-        ("--symmetrize intersection", "0-0 2-3"),
-        ("--symmetrize union", "0-0 1-1 1-2 2-3"),
-        ("--symmetrize grow-diag-lilt", "0-0 1-1 2-3"),
-        ("--symmetrize grow-diag --format talp", "1-1 2-2 2-3 3-4"),
+        ("--heuristic intersection", "0-0 2-3"),
+        ("--heuristic union", "0-0 1-1 1-2 2-3"),
+        ("--heuristic grow-diag-lilt", "0-0 1-1 2-3"),
+        ("--heuristic grow-diag --format talp", "1-1 2-2 2-3 3-4"),
     ):
         last = "1-1" if "talp" in options else "0-0"
-        assert align(*command, *options.split(), text=text).splitlines() == [first, "", last]
-    with pytest.raises(WrongUsage, match="--symmetrize harmonic: only links with weights have a mean"):
-        align(*command, "--symmetrize", "harmonic", text=text)
+        assert symmetrized(*command, *options.split(), text=text).splitlines() == [first, "", last]
     third = tmp_path / "third"
     third.write_text('{"links": [[0, 0, 0.5], [1, 1, 0.4], [2, 0, 0.9]]}\n{}\n{"links": []}\n')
-    scored = align(*command, "--links-from", third, "--format", "jsonl", text=text).splitlines()
+    scored = symmetrized(*command, third, "--format", "jsonl", text=text).splitlines()
     assert [json.loads(line).get("links") for line in scored] == [
         [[0, 0, 0.833333], [1, 1, 0.466667], [2, 3, 0.666667]],
         None,
         [[0, 0, 0.666667]],
     ]
-    few = align(*command, "--links-from", third, "--threshold", "0.5", text=text).splitlines()
+    few = symmetrized(*command, third, "--threshold", "0.5", text=text).splitlines()
     assert few == ["0-0 2-3", "", "0-0"]
-    assert align(*command, "--symmetrize", "mean", text=text).splitlines() == ["0-0 1-1 1-2 2-3", "", "0-0"]
-    one: list[str | Path] = ["--tokenizer", "none", "--links-from", third, "--symmetrize", "mean"]
-    assert align(*one, text=text).splitlines() == ["0-0 2-0", "", ""]
+    assert symmetrized(*command, "--heuristic", "mean", text=text).splitlines() == ["0-0 1-1 1-2 2-3", "", "0-0"]
+    one: list[str | Path] = ["--tokenizer", "none", third, "--heuristic", "mean"]
+    assert symmetrized(*one, text=text).splitlines() == ["0-0 2-0", "", ""]
     with pytest.raises(BadInput, match="third:1: a score must be between 0 and 1"):
         third.write_text('{"links": [[0, 0, 1.5]]}\n{}\n{}\n')
-        align(*one, text=text)
-    both = "--links-from forward --links-from backward"
-    loaded = f"python -X importtime -m synmt align {both} bitext 2>&1 >/dev/null | grep -c '| torch$'"
+        symmetrized(*one, text=text)
+    loaded = (
+        "python -X importtime -m synmt symmetrize forward backward --pairs bitext 2>&1 >/dev/null | grep -c '| torch$'"
+    )
     assert shell(loaded, tmp_path).stdout == "0\n"
 
 
@@ -286,8 +295,8 @@ def test_votes_reach_the_threshold_of_their_share(files: int, votes: int, tmp_pa
     (tmp_path / "with").write_text("0-0\n")
     (tmp_path / "without").write_text("\n")
     names = ["with"] * votes + ["without"] * (files - votes)
-    given = [each for name in names for each in ("--links-from", tmp_path / name)]
-    assert align(*given, "--threshold", str(votes / files), text="a\tb\n") == "0-0\n"
+    given = [tmp_path / name for name in names]
+    assert symmetrized(*given, "--threshold", str(votes / files), text="a\tb\n") == "0-0\n"
 
 
 HARD = [
@@ -315,8 +324,7 @@ def test_difficult_lines_are_errors_or_blank(fitted: tuple[Path, str], noted: No
     ("arguments", "cause"),
     [
         (["nothing"], "nothing: is neither the folder of a saved aligner nor a file of sentence pairs"),
-        (["--links-from", "x", "--epochs", "3"], "--epochs needs --fit"),
-        (["--fit", "--links-from", "x"], "--fit has no effect with --links-from"),
+        (["x", "--links-from", "y"], "unknown option --links-from; `synmt symmetrize LINKS LINKS` combines files"),
         (["--fit", "--resume"], "--resume needs --out"),
         (
             ["--fit", "--pascal-heads", "3"],
@@ -340,15 +348,76 @@ def test_difficult_lines_are_errors_or_blank(fitted: tuple[Path, str], noted: No
         (["--fit", "--method", "eflomal", "--epochs", "2"], "eflomal does not use --epochs"),
         (["--fit", "--method", "add-sgd", "--models", "nowhere"], "nowhere/forward/config.json: No such file"),
         (["--fit", "--method", "mask-align", "--guide", "nothing"], "nothing: No such file or directory"),
-        (["--links-from", "x", "--format", "jsonl", "--base", "1"], "--base has no effect with --format jsonl"),
+        (["--fit", "--format", "jsonl", "--base", "1"], "--base has no effect with --format jsonl"),
         (["--fit", "--method", "mask-align", "--predictions"], "--predictions needs --format jsonl"),
-        ([*("--links-from", "a") * 3, "--symmetrize", "union"], "union merges two files of links; any number vote"),
-        (["--links-from", "a", "--symmetrize", "union"], "union merges two files of links; any number vote"),
     ],
 )
 def test_wrong_requests_give_one_error(arguments: list[str], cause: str) -> None:
     with pytest.raises((BadInput, WrongUsage), match=cause):
         align(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        (["a", "a", "a", "--heuristic", "union"], "union merges two files of links; any number vote with --heuristic"),
+        (["a", "--heuristic", "union"], "union merges two files of links; any number vote"),
+        (["a", "b", "--threshold", "0.5"], "--threshold needs a vote: add --heuristic mean"),
+        (["a", "b", "--scores", "--pairs", "x", "--temperature", "2"], "--temperature needs a vote: add --heuristic"),
+        (["a", "b", "--temperature", "2"], "--temperature needs --scores or --format jsonl"),
+        (["a", "b", "--format", "jsonl"], "--format jsonl needs --pairs"),
+        (["a", "b", "--tree-links"], "--tree-links needs --pairs"),
+        (["a", "b", "--tokenizer", "none"], "--tokenizer needs --pairs"),
+        (["-i", "a", "-j", "b"], "unknown option -i; name the files of links without an option"),
+        (["a", "b", "-c", "union"], "unknown option -c; --heuristic names how the directions are merged"),
+        (["a", "none"], "none: No such file"),
+    ],
+)
+def test_wrong_requests_to_merge_links_give_one_error(
+    arguments: list[str], cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("0-0\n")
+    (tmp_path / "x").write_text("a\tb\n")
+    with pytest.raises((BadInput, WrongUsage), match=cause):
+        output_of("symmetrize", *arguments)
+
+
+@pytest.mark.parametrize("heuristic", get_args(Vote))
+def test_links_are_merged_alike_with_and_without_their_pairs(heuristic: str, tmp_path: Path) -> None:
+    source = Random(heuristic)
+    pairs = [(source.randrange(1, 9), source.randrange(1, 9)) for _ in range(60)]
+    for name in ("one", "other", "third"):
+        rows = [
+            {(source.randrange(i), source.randrange(j)): source.random() for _ in range(source.randrange(9))}
+            for i, j in pairs
+        ]
+        (tmp_path / name).write_text("".join(f"{write_scores(row)}\n" for row in rows))
+    (tmp_path / "pairs").write_text("".join("a " * i + "\t" + "b " * j + "\n" for i, j in pairs))
+    files = [tmp_path / name for name in ("one", "other", "third")][: 3 if heuristic == "mean" else 2]
+    asked: list[str | Path] = ["symmetrize", *files, "--heuristic", heuristic]
+    found = output_of(*asked)
+    assert found == output_of(*asked, "--pairs", tmp_path / "pairs", "--tokenizer", "none")
+    assert found.count(b"\n") == len(pairs) and found.strip()
+
+
+def test_lines_of_links_without_pairs(tmp_path: Path, noted: Noted) -> None:
+    """Numbered links leave out the last pairs; other files have as many lines as the first. Links far out take no
+    memory."""
+    (tmp_path / "numbered").write_text("1 1 1\n3 2 2\n")
+    (tmp_path / "lines").write_text("0-0\n\n1-1\n5-5\n")
+    assert output_of("symmetrize", tmp_path / "numbered", tmp_path / "lines").decode() == "0-0\n\n1-1\n5-5\n"
+    (tmp_path / "short").write_text("0-0\n")
+    with pytest.raises(BadInput, match=r"short: has links for only 1 pair, but .*lines for more$"):
+        output_of("symmetrize", tmp_path / "lines", tmp_path / "short")
+    (tmp_path / "lines").write_text("0-0\n0-999999999\n0-x\n")
+    with pytest.raises(BadInput, match="lines:3: '0-x' is not a link"):
+        output_of("symmetrize", tmp_path / "lines")
+    (tmp_path / "lines").write_text("0-0\n0-999999999\n")
+    noted()
+    assert output_of("symmetrize", tmp_path / "lines") == b"0-0\n\n"
+    assert noted() == "1 pair of more than 1000 words on a side left empty"
 
 
 @pytest.mark.parametrize("method", ALIGNERS)
@@ -376,18 +445,18 @@ def test_a_missing_device_is_refused_before_reading(method: str) -> None:
 
 def test_trees_add_links_to_any_aligner(tmp_path: Path) -> None:
     tmp_path.joinpath("links").write_text("0-0\n\n\n")
-    links_from: list[str | Path] = ["--links-from", tmp_path / "links", "--tokenizer", "none"]
+    asked: list[str | Path] = [tmp_path / "links", "--tokenizer", "none"]
     german = '{"tokens": ["er", "kommt"], "heads": [2, 0], "upos": ["PRON", "VERB"]}'
     english = '{"tokens": ["he", "comes"], "heads": [2, 0], "upos": ["PRON", "VERB"]}'
     records = f"{german}\t{english}\n" * 2 + "{}\t{}\n"
-    assert align(*links_from, text=records) == "0-0\n\n\n"
-    assert align(*links_from, "--tree-links", text=records) == "0-0 1-1\n\n\n"
+    assert symmetrized(*asked, text=records) == "0-0\n\n\n"
+    assert symmetrized(*asked, "--tree-links", text=records) == "0-0 1-1\n\n\n"
     with pytest.raises(BadInput, match=":1: record has no dependency heads"):
-        align(*links_from, "--tree-links", text='{"tokens": ["er"]}\t{"tokens": ["he"]}\n' * 3)
+        symmetrized(*asked, "--tree-links", text='{"tokens": ["er"]}\t{"tokens": ["he"]}\n' * 3)
 
 
 def test_errors_take_one_line() -> None:
-    assert is_wrong_usage(synmt("align"), "synmt align: give a file of pairs, a MODEL folder, --fit or --links-from")
+    assert is_wrong_usage(synmt("align"), "synmt align: give a file of pairs, a MODEL folder or --fit")
     with pytest.raises(BadInput, match="no sentence pairs to learn from"):
         align("--fit", text="\n\tx\n")
 
@@ -432,10 +501,10 @@ def test_links_between_other_words_are_refused_before_any_output(
     """If pairs and links are files, they are checked before any output, parsing or fitting; otherwise, line by line."""
     (tmp_path / "links").write_text(links)
     (tmp_path / "pairs").write_text(text)
-    command = f"synmt align --links-from links {' '.join(options)}"
+    command = f"synmt symmetrize links {' '.join(options)} --pairs"
     done = shell(f"{command} pairs", tmp_path)
-    assert is_one_line_of_error(done, f"synmt align: {cause}") and done.stdout == ""
-    streamed = shell(f"{command} < pairs", tmp_path)
+    assert is_one_line_of_error(done, f"synmt symmetrize: {cause}") and done.stdout == ""
+    streamed = shell(f"{command} - < pairs", tmp_path)
     assert is_one_line_of_error(streamed, cause.replace("in pairs", "in stdin"))
     guided = "synmt align --fit --method mask-align --guide links --source-syntax pascal --source-language de"
     if not options:
@@ -446,26 +515,26 @@ def test_parser_words_are_counted_without_parsing(tmp_path: Path) -> None:
     """UDPipe finds `can not`, and Moses one word."""
     (tmp_path / "links").write_text("0-4\n")
     (tmp_path / "pairs").write_text("Er geht.\tHe cannot go.\n")
-    done = shell("synmt align --links-from links --tree-links --source-language de pairs", tmp_path)
+    done = shell("synmt symmetrize links --tree-links --source-language de --pairs pairs", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert is_one_line_of_error(shell("synmt align --links-from links pairs", tmp_path), "3 source and 4 target words")
+    assert is_one_line_of_error(shell("synmt symmetrize links --pairs pairs", tmp_path), "3 source and 4 target words")
 
 
 def test_tokenized_text_is_reported(tmp_path: Path) -> None:
     (tmp_path / "links").write_text("0-0\n")
     for text, said in (("Er geht , oder ?\tHe goes .\n", "source target"), (RAW, "")):
         (tmp_path / "pairs").write_text(text)
-        done = shell("synmt align --links-from links pairs", tmp_path)
+        done = shell("synmt symmetrize links --pairs pairs", tmp_path)
         assert (done.returncode, done.stdout) == (0, "0-0\n")
         assert [line.split()[2] for line in done.stderr.splitlines()] == said.split()
-        assert shell("synmt align --links-from links --tokenizer none pairs", tmp_path).stderr == ""
+        assert shell("synmt symmetrize links --tokenizer none --pairs pairs", tmp_path).stderr == ""
 
 
 def test_links_that_count_from_1_are_recognized_and_reported(tmp_path: Path) -> None:
     (tmp_path / "pairs").write_text("a b c\td e f\n" * 30)
     for links, base in (("1-1 2-2\n" * 30, 1), ("1-1\n" * 29 + "0-1\n", 0), ("1-1\n" * 5 + "\n" * 25, 1)):
         (tmp_path / "links").write_text(links)
-        done = shell(f"synmt align --links-from links --base {base} pairs", tmp_path)
+        done = shell(f"synmt symmetrize links --base {base} --pairs pairs", tmp_path)
         assert (done.returncode, done.stdout) == (0, links)
         assert ("links has no link to a word 0, so its words count from 1" in done.stderr) == base
 
@@ -507,10 +576,10 @@ def test_an_error_names_the_one_of_two_parallel_files(target: str, cause: str, t
     (tmp_path / "source").write_text("a\nb\tc\n")
     (tmp_path / "target").write_text(target)
     (tmp_path / "links").write_text("0-0\n0-0\n")
-    command = "synmt align --links-from links --tokenizer none source target"
-    assert is_one_line_of_error(shell(command, tmp_path), f"synmt align: target:2: {cause}")
+    command = "synmt symmetrize links --tokenizer none --pairs source --pairs target"
+    assert is_one_line_of_error(shell(command, tmp_path), f"synmt symmetrize: target:2: {cause}")
     blanked = shell(f"{command} --on-error blank", tmp_path)
-    assert (blanked.stdout, blanked.stderr) == ("0-0\n\n", "synmt align: 1 bad line left empty\n")
+    assert (blanked.stdout, blanked.stderr) == ("0-0\n\n", "synmt symmetrize: 1 bad line left empty\n")
 
 
 @pytest.mark.parametrize("letter", LETTERS)

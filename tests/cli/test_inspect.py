@@ -124,7 +124,7 @@ def test_output_of_align_can_be_drawn() -> None:
     Path("known").write_text("0-0 1-1\n")
     options = ["--tokenizer", "none", "--format", "jsonl"]
     for scores in ([], ["--scores"]):
-        line = output_of("align", "--links-from", "known", *options, *scores, "pairs")
+        line = output_of("symmetrize", "known", *options, *scores, "--pairs", "pairs")
         assert json.loads(line).get("scores") == ([[1.0, 0.0], [0.0, 1.0]] if scores else None)
         Path("found").write_bytes(line)
         assert inspect("alignment found").decode().split("\n")[2:5] == [

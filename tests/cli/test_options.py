@@ -89,10 +89,10 @@ def lines(folder: Path) -> Iterator[Line]:
         "bpe apply": ["--codes", FILE], "average": ["model", "--out", "x"], "export": ["model", "--out", "x"],
         "train": ["--tsv", "-", "--out", "x"], "run": ["x.toml"], "challenge reordering": ["x", "y", "z"],
         "inspect strengths": ["model"], "inspect attention": ["model"], "inspect alignment": ["x"],
-        "inspect curves": ["model"],
+        "inspect curves": ["model"], "logprob": ["model"],
     }  # fmt: skip
     for name in commands():
-        if name not in ("align", "translate"):
+        if name not in ("align", "symmetrize", "translate"):
             yield name, minimal.get(name, [])
     yield from lines_of_align(folder)
     for system in systems():
@@ -105,7 +105,7 @@ def lines(folder: Path) -> Iterator[Line]:
     yield "train", [*minimal["train"], "--source-syntax", "mask+pascal", "--target-syntax", "gcn"]
     yield "train", [*minimal["train"], "--codes", FILE]
     yield "train", [*minimal["train"], "--init", "init"]
-    for more in ([], ["--sample"], ["--score"], ["--n-best", "2"], ["--format", "conllu"], ["--task", "parse"]):
+    for more in ([], ["--sample"], ["--n-best", "2"], ["--format", "conllu"], ["--task", "parse"]):
         yield "translate", ["model", *more]
     for metric in METRICS:
         for more in ([], ["--by-sentence"], ["--confidence"], ["--by-length", "3"]):
@@ -140,8 +140,9 @@ def lines(folder: Path) -> Iterator[Line]:
 
 
 def lines_of_align(folder: Path) -> Iterator[Line]:
-    for more in ([], ["--symmetrize", "mean"], ["--links-from", FILE, "--links-from", FILE]):
-        yield "align", ["--links-from", FILE, *more]
+    pairs = ["--pairs", "codes"]
+    for more in ([], pairs, [*pairs, "--scores"], [*pairs, "--format", "jsonl"]):
+        yield "symmetrize", ["codes", "codes", *more]
     for method in ALIGNERS:
         fit = ["--fit", "--method", method]
         yield "align", [*fit, "--out", "x", "--format", "jsonl"]
@@ -299,18 +300,16 @@ SIDES = {name: target_side({name: {}}) for name in DECODER_COMPONENTS}
 
 
 @pytest.mark.parametrize("name", SIDES)
-@pytest.mark.parametrize("more", [[], ["--score"], ["--n-best", "2"], ["--format", "jsonl"]])
+@pytest.mark.parametrize("more", [[], ["--n-best", "2"], ["--format", "jsonl"]])
 def test_tree_options_need_models_that_write_trees(name: str, more: list[str]) -> None:
     """`synmt translate` can tell once it has opened the model."""
     side, command = SIDES[name], commands()["translate"]
     among = side.spelling.trees == "among"
     wanted = {
         "--constraints": bool(side.spelling.trees) and (among or "--n-best" in more or "--format" in more),
-        "--search": among, "--no-repeat": not among, "--min-length-ratio": not among, "--sum-trees": True,
+        "--search": among, "--no-repeat": not among, "--min-length-ratio": not among,
     }  # fmt: skip
     for flag, is_used in wanted.items():
-        if (flag == "--sum-trees") != ("--score" in more):
-            continue
         option = next(each for each in command.params if flag in each.opts)
         assert isinstance(option, SectionOption)
         context = parsed("translate", ["model", *more, flag, *value_of("translate", option, option.option.default)])

@@ -260,7 +260,7 @@ def test_an_output_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: p
     assert state(tmp_path) == before
 
 
-LINKS = "synmt align --links-from links --tokenizer none pairs --lexicon"
+LINKS = "synmt symmetrize links --tokenizer none --pairs pairs --lexicon"
 
 
 @pytest.fixture
@@ -299,7 +299,7 @@ def test_devices_are_written_into(pairs: Path) -> None:
     (pairs / "to-null").symlink_to("null")
     for name in ("null", "to-null"):
         assert synmt_with(pairs, name) == (0, "0-0 1-1\n", "")
-    assert synmt_with(pairs, "full") == (1, "0-0 1-1\n", "synmt align: full: No space left on device\n")
+    assert synmt_with(pairs, "full") == (1, "0-0 1-1\n", "synmt symmetrize: full: No space left on device\n")
     assert null.is_char_device() and full.is_char_device() and (pairs / "to-null").is_symlink()
     with ThreadPoolExecutor(1) as pool:  # nobody reads the rest
         os.mkfifo(pairs / "fifo")
@@ -317,7 +317,7 @@ def synmt_with(pairs: Path, name: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize("words", ["--lexicon out > out", "--lexicon out 2> out", "--lexicon /dev/stdout > out"])
 def test_no_output_replaces_a_stream_of_the_command(words: str, pairs: Path) -> None:
     (pairs / "to-pairs").symlink_to("pairs")
-    done = shell(f"synmt align --links-from links pairs {words}", pairs)
+    done = shell(f"synmt symmetrize links --pairs pairs {words}", pairs)
     assert done.returncode == 2 and sorted(path.name for path in pairs.iterdir()) == [
         "links",
         "out",
@@ -329,8 +329,8 @@ def test_no_output_replaces_a_stream_of_the_command(words: str, pairs: Path) -> 
 
 def test_an_input_pipe_is_no_output(pairs: Path) -> None:
     os.mkfifo(pairs / "fifo")
-    assert is_wrong_usage(shell("synmt align --links-from links fifo --lexicon fifo", pairs), "over the input fifo")
-    done = shell("cat pairs | synmt align --links-from links --lexicon /dev/stdin", pairs)
+    assert is_wrong_usage(shell("synmt symmetrize links --pairs fifo --lexicon fifo", pairs), "over the input fifo")
+    done = shell("cat pairs | synmt symmetrize links --pairs - --lexicon /dev/stdin", pairs)
     assert is_wrong_usage(done, "over the input standard input")
 
 

@@ -121,10 +121,10 @@ def test_forced_decoding_scores_trees(parent_model: Path, tmp_path: Path) -> Non
     and the right tree is likelier."""
     targets = write_target_trees(tmp_path, copies=1).read_text(encoding="utf-8").splitlines()
     pairs = "".join(f"{source}\t{target}\n" for source, target in zip(RECORDS, targets, strict=True))
-    lines = [line.split("\t") for line in synmt("translate", parent_model, "--score", text=pairs).stdout.splitlines()]
+    lines = [line.split("\t") for line in synmt("logprob", parent_model, text=pairs).stdout.splitlines()]
     (tmp_path / "sources").write_text("".join(f"{each}\n" for each in RECORDS))
     (tmp_path / "targets").write_text("".join(f"{each}\n" for each in targets))
-    parallel = synmt("translate", parent_model, "--score", tmp_path / "sources", tmp_path / "targets")
+    parallel = synmt("logprob", parent_model, tmp_path / "sources", tmp_path / "targets")
     assert [line.split("\t") for line in parallel.stdout.splitlines()] == lines
     best = synmt("translate", parent_model, "--format", "jsonl", tmp_path / "sources")
     for columns, translation in zip(lines, best.stdout.splitlines(), strict=True):
@@ -133,7 +133,7 @@ def test_forced_decoding_scores_trees(parent_model: Path, tmp_path: Path) -> Non
         assert total == pytest.approx(json.loads(translation)["log_probability"], abs=1e-3)
     strings = f"{RECORDS[3]}\t{STRING}\n{RECORDS[3]}\t{STRING.replace('RIGHT-ARC:rel2', 'RIGHT-ARC:rel1')}\n"
     right, wrong = map(
-        json.loads, synmt("translate", parent_model, "--score", "--format", "jsonl", text=strings).stdout.splitlines()
+        json.loads, synmt("logprob", parent_model, "--format", "jsonl", text=strings).stdout.splitlines()
     )
     assert right["tokens"][-2:] == ["RIGHT-ARC:rel0", "</s>"] and len(right["tokens"]) == 10
     assert right["log_probability"] == pytest.approx(float(lines[3][0]), abs=1e-5)
@@ -148,30 +148,28 @@ def test_unscorable_targets_are_reported(parent_model: Path) -> None:
     unknown = '{"tokens": ["Hund", "bellt"], "heads": [2, 0], "deprels": ["subject", "root"]}'
     good = '{"tokens": ["Q", "bellt"], "heads": [2, 0], "deprels": ["rel1", "root"]}'
     text = "".join(f"{RECORDS[0]}\t{target}\n" for target in (good, unknown, two_roots, "")) + "\n"
-    done = synmt("translate", parent_model, "--score", text=text)
-    assert is_one_line_of_error(done, "synmt translate: stdin:2: the model does not know the arc LEFT-ARC:subject")
-    done = synmt("translate", parent_model, "--score", "--on-error", "blank", text=text)
+    done = synmt("logprob", parent_model, text=text)
+    assert is_one_line_of_error(done, "synmt logprob: stdin:2: the model does not know the arc LEFT-ARC:subject")
+    done = synmt("logprob", parent_model, "--on-error", "blank", text=text)
     assert done.returncode == 0
     first, *rest = done.stdout.split("\n")
     assert len(first.split("\t")) == 3 and rest == ["", "", "", "", ""]
     assert done.stderr.splitlines() == [
-        "synmt translate: 1 bad line left empty",
-        "synmt translate: 1 line where the tree has several roots left empty",
-        "synmt translate: 1 line with an empty side left empty",
-        "synmt translate: 1 subword not in the vocabulary, scored as the unknown token",
+        "synmt logprob: 1 bad line left empty",
+        "synmt logprob: 1 line where the tree has several roots left empty",
+        "synmt logprob: 1 line with an empty side left empty",
+        "synmt logprob: 1 subword not in the vocabulary, scored as the unknown token",
     ]
-    done = synmt("translate", parent_model, "--score", "--n-best", "2", text=text)
-    assert is_wrong_usage(done, "--n-best has no effect with --score")
-    done = synmt("translate", parent_model, "--score", text="a\n")
+    done = synmt("logprob", parent_model, text="a\n")
     assert is_one_line_of_error(
-        done, "synmt translate: stdin:1: expected `source TAB target` or `source ||| target`, found 1 column"
+        done, "synmt logprob: stdin:1: expected `source TAB target` or `source ||| target`, found 1 column"
     )
 
 
 def test_words_are_scored_over_several_trees(parent_model: Path) -> None:
     """Text, records without a tree and strings get the same probability, which is higher than for any single tree."""
     record = json.dumps({"text": TARGETS[3], "tokens": TARGET_WORDS[3].split()})
-    score = ("translate", parent_model, "--score")
+    score = ("logprob", parent_model)
     one = float(synmt(*score, text=f"{RECORDS[3]}\t{STRING}\n").stdout.split("\t")[0])
     sums: list[float] = []
     for given in ([TARGETS[3]], [record], [STRING, STRING.replace("RIGHT-ARC:rel2", "RIGHT-ARC:rel1")]):
@@ -187,4 +185,6 @@ def test_words_are_scored_over_several_trees(parent_model: Path) -> None:
     )
     assert found["log_probability"] == pytest.approx(sums[0], abs=1e-5)
     assert found.keys() == {"log_probability", "tokens"} and found["tokens"][-1] == "</s>"
-    assert is_wrong_usage(synmt("translate", parent_model, "--sum-trees", "8", text=text), "--sum-trees needs --score")
+    for old in (["--score"], ["--sum-trees", "8"]):
+        done = synmt("translate", parent_model, *old, text=text)
+        assert is_wrong_usage(done, f"unknown option {old[0]}; `synmt logprob` scores given translations")

@@ -54,9 +54,6 @@ def test_several_processes_write_the_same(mask_model: Path, tmp_path: Path) -> N
     bad = synmt("translate", mask_model, "--jobs", "2", text=jsonl([*RECORDS, "{"]))
     assert is_one_line_of_error(bad, f"stdin:{len(RECORDS) + 1}")
     assert bad.stdout.splitlines() == TARGETS
-    assert is_wrong_usage(
-        synmt("translate", mask_model, "--jobs", "2", "--score", text=""), "--jobs has no effect with --score"
-    )
 
 
 def test_json_lines_contain_scores_and_alternatives(mask_model: Path) -> None:
@@ -92,8 +89,8 @@ def test_precision_changes_probabilities_only_slightly(mask_model: Path) -> None
     assert found["bf16"] == pytest.approx(found["fp32"], abs=0.3)
     assert found["int8"] == pytest.approx(found["fp32"], abs=0.3)
     assert len({tuple(each) for each in found.values()}) == 3
-    done = synmt("translate", mask_model, "--score", "--precision", "int8", text="a\tb")
-    assert is_wrong_usage(done, "--score does not work with --precision int8")
+    done = synmt("logprob", mask_model, "--precision", "int8", text="a\tb")
+    assert done.returncode == 2 and "Invalid value for '--precision': 'int8' is not one of" in done.stderr
 
 
 def test_an_ensemble_of_a_model_and_itself_equals_the_model(mask_model: Path, tmp_path: Path) -> None:
@@ -113,8 +110,8 @@ def test_an_ensemble_of_a_model_and_itself_equals_the_model(mask_model: Path, tm
     write_model(tmp_path / "multitask", "multitask")
     done = synmt("translate", mask_model, tmp_path / "multitask", text=jsonl(RECORDS))
     assert is_one_line_of_error(done, f"multitask: has a different target vocabulary than {mask_model}")
-    done = synmt("translate", "--score", mask_model, mask_model, text=jsonl(RECORDS))
-    assert done.returncode == 2 and "--score takes one model" in done.stderr
+    done = synmt("logprob", mask_model, mask_model, text=jsonl(RECORDS))
+    assert is_one_line_of_error(done, f"synmt logprob: {mask_model}: expected a file, found a folder")
 
 
 def test_sampled_translations_depend_only_on_their_seed(mask_model: Path) -> None:
@@ -130,7 +127,7 @@ def test_sampled_translations_depend_only_on_their_seed(mask_model: Path) -> Non
     assert [each[0]["text"] for each in lists] == first.splitlines()
     assert lists[: len(RECORDS)] == lists[len(RECORDS) : 2 * len(RECORDS)]
     said = "\n".join(f"{record}\t{each['text']}" for record, (_, each, _) in zip(RECORDS, lists, strict=False))
-    forced = synmt("translate", mask_model, "--score", text=said).stdout.split("\n")
+    forced = synmt("logprob", mask_model, text=said).stdout.split("\n")
     for scored, (_, each, _) in zip(forced, lists, strict=False):
         if scored:
             assert float(scored.split("\t")[0]) == pytest.approx(each["log_probability"], abs=1e-3)
@@ -305,7 +302,7 @@ def test_tokenized_text_is_reported(mask_model: Path, tmp_path: Path) -> None:
 def test_one_tokenizer_applies_to_both_sides(mask_model: Path) -> None:
     for option, words in (([], "Er ist n ￭'￭ t @ ￭- ￭@ da ￭!"), (["--tokenizer", "none"], "Er ist n't @-@ da!")):
         text = f"{RECORDS[0]}\tEr ist n't @-@ da!\n"
-        done = synmt("translate", mask_model, "--score", *option, "--format", "jsonl", text=text)
+        done = synmt("logprob", mask_model, *option, "--format", "jsonl", text=text)
         *tokens, _ = json.loads(done.stdout)["tokens"]
         assert " ".join(tokens).replace("@@ ", "").replace("&apos;", "'") == words
 
@@ -320,12 +317,12 @@ def test_forced_decoding_gives_the_scores_of_the_search(mask_model: Path) -> Non
     found = synmt("translate", mask_model, "--format", "jsonl", text=jsonl(RECORDS)).stdout.splitlines()
     expected = [json.loads(line)["log_probability"] for line in found]
     pairs = [f"{record}\t{text}" for record, text in zip(RECORDS, TARGETS, strict=True)]
-    done = synmt("translate", mask_model, "--score", "--batch-tokens", "1", text=jsonl([*pairs, ""]))
+    done = synmt("logprob", mask_model, "--batch-tokens", "1", text=jsonl([*pairs, ""]))
     assert (done.returncode, done.stderr) == (0, "")
     *scores, empty = done.stdout.splitlines()
     assert [float(score) for score in scores] == pytest.approx(expected, abs=1e-3)
     assert empty == ""
-    empty = synmt("translate", mask_model, "--score", "--format", "jsonl", text="\n").stdout
+    empty = synmt("logprob", mask_model, "--format", "jsonl", text="\n").stdout
     assert json.loads(empty) == {"log_probability": None, "tokens": [], "log_probabilities": []}
 
 

@@ -465,10 +465,10 @@ def links_session(folder: Path, source: Random) -> Session:
     for name in ("forward", "backward"):
         write_links(folder / name, corpus, source)
     both = source.random() < 0.7
-    given = ["--links-from", "forward", *(["--links-from", "backward"] if both else [])]
+    given = ["forward", *(["backward"] if both else [])]
     for _ in range(4):
-        options = {"tokenizer": "none", **settings.of_links(source, links_from=given[1::2])}
-        command = ["align", *given, corpus.table.name, *settings.arguments(options, source, odd=0.05)]
+        options = {"tokenizer": "none", **settings.of_merged_links(source)}
+        command = ["symmetrize", *given, "--pairs", corpus.table.name, *settings.arguments(options, source, odd=0.05)]
         command += ["--on-error", source.choice(["fail", "blank"])]
         done = checked(command, folder)
         yield done
@@ -492,7 +492,7 @@ def links_session(folder: Path, source: Random) -> Session:
                 {(int(x) - base, int(y) - base) for x, y in re.findall(r"(\d+)[-p](\d+)", each[number])}
                 for each, base in zip(directions, bases, strict=True)
             ]
-            heuristic = asked.get("--symmetrize", "grow-diag-final-and")
+            heuristic = asked.get("--heuristic", "grow-diag-final-and")
             if heuristic == "mean":  # each file has a vote
                 threshold, heuristic = float(asked.get("--threshold", 0.45)), "union"
                 words = product(*(range(len(side)) for side in sides))

@@ -6,9 +6,10 @@ from random import Random
 from typing import Any
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.config import AlignConfig
+from synmt.alignment.config import AlignConfig, SymmetrizeConfig
 from synmt.cli.align import command as align
 from synmt.cli.sections import SectionCommand, SectionOption
+from synmt.cli.symmetrize import command as symmetrize
 from synmt.cli.train import command as train
 from synmt.cli.translate import command as translate
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
@@ -200,7 +201,7 @@ def of_translation(source: Random) -> dict[str, Any]:
     options |= some(TranslateConfig, source, 0.25)
     # Leave out options for other input, for searches that the twin does not do, for random draws, and options that take
     # seconds.
-    others = "score", "sum-trees", "search", "sample", "top-k", "seed", "jobs", "markup"
+    others = "search", "sample", "top-k", "seed", "jobs", "markup"
     return used(translate, {name: value for name, value in options.items() if name not in others}, source)
 
 
@@ -209,6 +210,13 @@ def of_links(source: Random, **given: Any) -> dict[str, Any]:
     others = {"jobs", "temperature"} | ({"tree-links"} if source.random() < 0.7 else set())  # the twin knows no trees
     found = {name: each for name, each in some(AlignConfig, source, 0.25).items() if name not in others}
     return used(align, found, source, **given)
+
+
+def of_merged_links(source: Random) -> dict[str, Any]:
+    """Return random options for merging links."""
+    others = {"temperature"} | ({"tree-links"} if source.random() < 0.7 else set())  # the twin knows no trees
+    found = {name: each for name, each in some(SymmetrizeConfig, source, 0.25).items() if name not in others}
+    return used(symmetrize, found, source, pairs=["pairs"])
 
 
 def of_fitting(source: Random) -> tuple[str, dict[str, Any]]:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from synmt.search.config import SearchConfig, TranslateConfig
-from synmt.search.scores import ForcedPair, ForcedTarget, force, forced_targets
+from synmt.search.config import LogprobConfig
+from synmt.search.scores import ForcedPair, ForcedTarget, force, forced_targets, forcing
 from synmt.search.translation import Translator
 from synmt.streams import BadInput
 from synmt.text.vocabulary import END_TOKEN
@@ -22,7 +22,7 @@ CPU = torch.device("cpu")
 def forced(path: Path, system: str, target: str, batch_tokens: int = 100) -> tuple[Translator, list[ForcedTarget]]:
     """Return the scores of the tiny pairs, and of a pair between them that cannot be scored."""
     folder = write_model(path / "model", system, target)
-    translator = Translator.open(folder, CPU, SearchConfig(), TranslateConfig(batch_tokens=batch_tokens))
+    translator = forcing(folder, CPU, LogprobConfig(batch_tokens=batch_tokens))
     pairs = [*map(ForcedPair, tiny.source_features(system), tiny.target_entries(target))]
     pairs.insert(2, ForcedPair(pairs[0].source, []))
     found = force(translator, pairs)
@@ -74,8 +74,8 @@ def test_batches_change_nothing(target: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("target", "sum_trees"), [("sequence", 0), ("gcn", 0), ("tags", 2), ("compose", 2)])
 def test_a_model_that_overflows_has_no_scores(target: str, sum_trees: int, tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", "sequence", target)
-    config = TranslateConfig(score=True, sum_trees=sum_trees)
-    translator = Translator.open(folder, CPU, SearchConfig(), config)
+    config = LogprobConfig(sum_trees=sum_trees)
+    translator = forcing(folder, CPU, config)
     translator.model.network.embedding.data *= 1e37
     words = [[entry for entry in entries if not is_arc(entry)] for entries in tiny.target_entries(target)]
     pairs = [*map(ForcedPair, tiny.source_features("sequence"), words)]

@@ -100,7 +100,7 @@ def test_the_sum_is_over_strings_not_trees(tmp_path: Path) -> None:
     """Three words have seven trees and eight strings, each with nine pairs of labels. The sum is over all 72
     strings."""
     folder = write_model(tmp_path / "model", "mask", "transitions")
-    translator = Translator.open(folder, CPU, SearchConfig(), TranslateConfig(score=True, sum_trees=1000))
+    translator = Translator.open(folder, CPU, SearchConfig(), TranslateConfig())
     assert isinstance(translator.output, ArcOutput) and translator.output.automaton
     words, labels = ["er", "ist", "alt"], ["rel0", "rel1", "rel2"]
     strings, trees = [], set()

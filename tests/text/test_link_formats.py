@@ -129,14 +129,15 @@ def files(folder: Path, pairs: Pairs = PAIRS) -> None:
 
 def aligned(folder: Path) -> None:
     given: list[str | Path] = [
-        "--links-from",
         folder / "links",
         "--tokenizer",
         "none",
+        "--pairs",
         folder / "source",
+        "--pairs",
         folder / "target",
     ]
-    rows = [json.loads(line) for line in output_of("align", "--format", "jsonl", *given).splitlines()]
+    rows = [json.loads(line) for line in output_of("symmetrize", "--format", "jsonl", *given).splitlines()]
     has_scores = FORMATS[(folder / "format").read_text()][1]
     found = [{(i, j): score for i, j, score in row["links"]} for row in rows]
     assert found == [pytest.approx(each) for each in expected(PAIRS, has_scores)]
@@ -259,7 +260,7 @@ def test_other_lines_among_numbered_links_are_refused(text: str, cause: str, tmp
     (tmp_path / "links").write_text(text)
     (tmp_path / "pairs").write_text("a b\tc d\n" * 2)
     with pytest.raises(BadInput, match=cause):
-        output_of("align", "--links-from", tmp_path / "links", tmp_path / "pairs")
+        output_of("symmetrize", tmp_path / "links", "--pairs", tmp_path / "pairs")
 
 
 def test_a_base_that_is_given_holds_for_numbered_links() -> None:
@@ -274,7 +275,7 @@ def test_scores_survive_end_punctuation(tmp_path: Path) -> None:
     """Otherwise a filter by score would keep every link."""
     (tmp_path / "pairs").write_text("a b .\tc d .\n")
     (tmp_path / "links").write_text("0-0:0.9000 1-1:0.2000 2-1:0.4000 2-2:0.7000\n")
-    given: list[str | Path] = ["align", "--links-from", tmp_path / "links", "--end-punctuation", tmp_path / "pairs"]
+    given: list[str | Path] = ["symmetrize", tmp_path / "links", "--end-punctuation", "--pairs", tmp_path / "pairs"]
     row = json.loads(output_of(*given, "--format", "jsonl"))
     assert row["links"] == [[0, 0, 0.9], [1, 1, 0.2], [2, 2, 0.7]]
     assert output_of(*given, "--scores").split(b"\t")[0] == b"0-0:0.90 1-1:0.20 2-2:0.70"
@@ -285,8 +286,8 @@ def test_two_directions_have_the_mean_of_their_scores(heuristic: str, tmp_path: 
     (tmp_path / "pairs").write_text("a b\tc d\n")
     (tmp_path / "one").write_text("0-0:0.8 1-1:0.6\n")
     (tmp_path / "other").write_text("0-0:0.4 1-0:0.2\n")
-    given: list[str | Path] = [each for name in ("one", "other") for each in ("--links-from", tmp_path / name)]
-    output = output_of("align", *given, "--symmetrize", heuristic, "--format", "jsonl", tmp_path / "pairs")
+    given: list[str | Path] = ["--heuristic", heuristic, "--format", "jsonl", "--pairs", tmp_path / "pairs"]
+    output = output_of("symmetrize", tmp_path / "one", tmp_path / "other", *given)
     means = {(0, 0): 0.6, (1, 1): 0.3, (1, 0): 0.1}
     assert [[i, j, means[i, j]] for i, j, _ in json.loads(output)["links"]] == json.loads(output)["links"]
 
@@ -314,8 +315,8 @@ def test_two_directions_have_the_mean_of_their_scores(heuristic: str, tmp_path: 
 def test_bars_and_tabs_separate_sides(line: str, sides: tuple[str, str], tmp_path: Path) -> None:
     (tmp_path / "pairs").write_text(f"{line}\n")
     (tmp_path / "links").write_text("\n")
-    row = json.loads(output_of("align", "--links-from", tmp_path / "links", "--tokenizer", "none", "--format", "jsonl",
-                               tmp_path / "pairs"))  # fmt: skip
+    row = json.loads(output_of("symmetrize", tmp_path / "links", "--tokenizer", "none", "--format", "jsonl",
+                               "--pairs", tmp_path / "pairs"))  # fmt: skip
     words = [side.split() for side in sides]
     assert row == {} if not all(words) else [row["source"], row["target"]] == words
 
@@ -327,9 +328,9 @@ def test_other_lines_are_named(line: str, tmp_path: Path) -> None:
     """The last one could be split in two ways, and in the lines before it, bars separate."""
     (tmp_path / "pairs").write_text(f"a ||| b\n{line}\n")
     (tmp_path / "links").write_text("\n\n")
-    done = shell("synmt align --links-from links --tokenizer none pairs", tmp_path)
-    assert done.returncode == 1 and re.fullmatch(r"synmt align: pairs:2: (expected|found) .*\n", done.stderr)
-    done = shell("synmt align --links-from links --tokenizer none --on-error blank pairs", tmp_path)
+    done = shell("synmt symmetrize links --tokenizer none --pairs pairs", tmp_path)
+    assert done.returncode == 1 and re.fullmatch(r"synmt symmetrize: pairs:2: (expected|found) .*\n", done.stderr)
+    done = shell("synmt symmetrize links --tokenizer none --on-error blank --pairs pairs", tmp_path)
     assert (done.returncode, done.stdout) == (0, "\n\n") and "1 bad line left empty" in done.stderr
 
 
@@ -337,7 +338,8 @@ def test_a_file_that_begins_with_an_empty_side_holds_pairs(tmp_path: Path) -> No
     for name, text in (("one", "||| x\na ||| y\n"), ("other", "b |||\n")):
         (tmp_path / name).write_text(text)
     (tmp_path / "links").write_text("\n0-0\n\n")
-    assert output_of("align", "--links-from", tmp_path / "links", tmp_path / "one", tmp_path / "other") == b"\n0-0\n\n"
+    pairs = "--pairs", tmp_path / "one", "--pairs", tmp_path / "other"
+    assert output_of("symmetrize", tmp_path / "links", *pairs) == b"\n0-0\n\n"
 
 
 # Streams whose lines hold links count from 0
