@@ -6,6 +6,7 @@ what that lacks. It must be set up before the process computes its first gradien
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from threading import Thread
 from typing import Any
 
@@ -136,6 +137,13 @@ def moved(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return tensor
 
 
+def without_gradients(mode: Any = True) -> Any:
+    """Replace torch.inference_mode, in which tensors made in Python have no version counter."""
+    if callable(mode):
+        return torch.no_grad()(mode)
+    return torch.no_grad() if mode else nullcontext()
+
+
 def in_every_thread() -> None:
     """Check new threads, too, since a mode only applies to the thread that enters it."""
     run = Thread.run
@@ -161,7 +169,7 @@ def main() -> None:
     libraries = set_up()  # noqa: F841 (must live as long as the command)
     torch.__future__.set_overwrite_module_params_on_conversion(True)
     vars(torch)["tensor"] = moved(torch.tensor)
-    vars(torch)["inference_mode"] = torch.no_grad  # in inference mode, tensors made in Python have no version counter
+    vars(torch)["inference_mode"] = without_gradients
     from synmt.cli.main import main as command  # imported late, since its decorators use the functions replaced above
 
     in_every_thread()
