@@ -25,7 +25,7 @@ from synmt.model.files import LARGEST_TEXT, check_inside, locked, naming, write_
 from synmt.model.folder import CODES_FILE, MOST_TOKENS, ModelFolder
 from synmt.model.made import check_same, checksum, digest
 from synmt.streams import BadInput, BadLines, Message, Notes, OnError, readable
-from synmt.streams.decoding import decoded
+from synmt.streams.decoding import decoded, encoded
 from synmt.streams.paths import cache_folder
 from synmt.streams.process import temporary_folder
 from synmt.text.bpe import Bpe
@@ -246,13 +246,13 @@ def make_folder(
         "pairs": len(pairs.bitext),
         "data": pairs.bitext.checksum,
         "words": asdict(pairs.words),
-        "notes": list(map(str, pairs.notes)),
+        "notes": list(pairs.notes),
         "bad": pairs.bad.counts,
         "texts": _checksum(*texts.values()),
         "shards": shards,
     }
     described = {**description, "checksum": digest(description)}
-    write_aside(folder / DESCRIPTION, msgspec.json.format(msgspec.json.encode(described)))
+    write_aside(folder / DESCRIPTION, msgspec.json.format(encoded(described)))
 
 
 def open_pairs(folder: Path, known: Mapping[str, str], model: ModelConfig, training: ColumnOptions) -> PreparedPairs:

@@ -15,7 +15,7 @@ import msgspec
 from safetensors import SafetensorError
 
 from synmt.streams import BadInput, Message
-from synmt.streams.decoding import decoded
+from synmt.streams.decoding import decoded, encoded
 from synmt.streams.inputs import packed
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ LARGEST_CONFIG, LARGEST_TEXT = 2**20, 2**26  # bytes; more than any training run
 
 def write_config(folder: Path, fields: dict[str, Any]) -> None:
     """Write the config of a folder of any kind, after all other files. Raises BadInput."""
-    data = msgspec.json.format(msgspec.json.encode({"format": FORMAT, **fields}))
+    data = msgspec.json.format(encoded({"format": FORMAT, **fields}))
     write_aside(folder / CONFIG_FILE, data + b"\n")
 
 

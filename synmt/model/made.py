@@ -4,10 +4,9 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
 from synmt.model.files import naming
 from synmt.streams import BadInput, Message
+from synmt.streams.decoding import encoded
 
 DIGITS = 16  # of a checksum: 64 bits
 LONGEST = 60  # characters of a value in a message, fewer than the 64 of a whole checksum
@@ -38,7 +37,7 @@ def stamp(path: Path) -> list[tuple[str, int, int, int]]:
 
 def digest(of: Mapping[str, object]) -> str:
     """Return a checksum of named inputs, which does not depend on their order."""
-    return hashlib.sha256(msgspec.json.encode(of, order="sorted")).hexdigest()[:DIGITS]
+    return hashlib.sha256(encoded(of, order="sorted")).hexdigest()[:DIGITS]
 
 
 def differing(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:

@@ -1,7 +1,7 @@
-"""The one way to recognize and decode JSON, which may come from a stranger."""
+"""JSON: the one way to recognize and decode what may come from a stranger, and to encode what has messages."""
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -23,6 +23,17 @@ def decoded(text: str | bytes) -> Any:
         raise ValueError("not JSON: not UTF-8") from None
     except RecursionError:
         raise ValueError("not JSON: nested too deeply") from None
+
+
+def encoded(value: Any, order: Literal["sorted"] | None = None) -> bytes:
+    """Return a value as JSON. Messages and other kinds of strings are strings. order: of the fields of objects."""
+    return msgspec.json.encode(value, enc_hook=_plain, order=order)
+
+
+def _plain(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"cannot be JSON: {type(value).__name__}")
+    return value[:]  # of the type str, unlike str(value)
 
 
 def begins_object(line: str) -> bool:

@@ -438,7 +438,7 @@ SHORT = ["train.jsonl: 8 lines", "short.de: 1 line"]
         ("beam = 1", "n-best = 1", ["translate: n-best is set by the run itself"]),
         ("beam = 1", "n-best = [1, 2]", ["translate: n-best is set by the run itself"]),
         ("beam = 1", 'format = "jsonl"', ["translate: format is set by the run itself"]),
-        ("beam = 1", "score = true", ["translate: score is set by the run itself"]),
+        ("beam = 1", "score = true", ["translate: No such option '--score'"]),
         ("beam = 1", 'task = "parse"', ["translate: task is set by the run itself"]),
         ("beam = 1", 'tokenizer = "none"', ["translate: tokenizer is set by the run itself"]),
         ("beam = 1", "device = true", ["translate: device takes a value"]),

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.streams.decoding import decoded
+from synmt.streams import Message
+from synmt.streams.decoding import decoded, encoded
 from synmt.trees.record import ParseRecord, RecordError, is_record, read_record, write_record
 from tests.trees.strategies import dependency_records
 
@@ -123,3 +124,10 @@ def test_a_line_that_is_no_object_is_refused(line: str) -> None:
     with pytest.raises(RecordError, match=r"not JSON: synmt parse|not a JSON object"):
         read_record(line)
     assert not is_record(line)
+
+
+def test_messages_are_encoded_as_text() -> None:
+    """`str` of a message is the message itself, which msgspec does not take for a string."""
+    assert encoded({"notes": [Message("--{}", "x")]}) == b'{"notes":["--x"]}'
+    with pytest.raises(TypeError, match="cannot be JSON: complex"):
+        encoded({"notes": 1j})
