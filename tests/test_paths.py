@@ -38,7 +38,7 @@ print(len(seen), len({file for file, _ in seen}))
 """
 SMALL = ["--preset", "small", "--epochs", "1", "--updates", "2", "--batch-tokens", "400", "--merges", "100"]
 PAIRS = ["--source", "train.en", "--target", "train.kel", "--dev-source", "dev.en", "--dev-target", "dev.kel"]
-MOST = {"train": (567, 68), "translate": (320, 48)}  # functions and files
+MOST = {"train": (567, 68), "translate": (319, 48)}  # functions and files
 
 
 def counted(folder: Path, *command: str) -> tuple[int, int]:
