@@ -27,7 +27,7 @@ class SystemConfig:
         metavar="SYSTEM", unless=(INIT, OTHER_COMPONENTS), choices=tuple(systems()),
     )  # fmt: skip
     source_syntax: str | None = setting(
-        None, f"or components for the encoder: {', '.join(ENCODER_COMPONENTS)}", metavar="NAME+NAME", unless=INIT
+        None, f"or for the encoder: {', '.join(ENCODER_COMPONENTS)}", metavar="NAME+NAME", unless=INIT
     )
     target_syntax: str | None = setting(
         None, f"and for the decoder: {', '.join(DECODER_COMPONENTS)}", metavar="NAME+NAME", unless=INIT,
