@@ -46,8 +46,8 @@ class Registry(Mapping[str, Any]):
         return self[name]
 
     def made(self, options: Any) -> dict[str, Any]:
-        """Return what the attributes return for their options, as stored in a config, by name. Raises ValueError or
-        TypeError for unknown names and invalid options."""
+        """Return the objects with these names and options, as a config stores them. Raises ValueError or TypeError for
+        unknown names and invalid options."""
         if not isinstance(options, Mapping) or not all(isinstance(each, Mapping) for each in options.values()):
             raise ValueError(f"{self._noun}s must be an object of objects, not {options!r:.40}")
         return {name: self.named(name)(**own) for name, own in options.items()}

@@ -1,4 +1,4 @@
-"""JSON: the one way to recognize and decode what may come from a stranger, and to encode what has messages."""
+"""The one way to read JSON that a stranger may have written, and to write JSON that may contain messages."""
 
 import re
 from typing import Any, Literal

@@ -159,7 +159,7 @@ class Draft:
         return _numbered(labels, self.labels.setdefault(name, {}))
 
     def encode_target(self, tokens: Iterable[str]) -> list[int]:
-        """Return numbers and that of the end of sentence."""
+        """Return the numbers of a target's entries, then the number of the end of sentence."""
         return [*_numbered(tokens, self.target), END]
 
 

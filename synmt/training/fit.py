@@ -64,7 +64,7 @@ class Recipe(Generic[Config]):
     start: ModelFolder[Config] | None = None
 
     def merges(self, learn: Callable[[int], Bpe]) -> Bpe:
-        """Return the merges of a new model: from `start`, from `codes`, or as many as asked for, learned."""
+        """Return the merges of a new model: those of `start`, those in `codes`, or newly learned ones."""
         if self.start:
             return self.start.bpe
         return Bpe.load(self.codes) if self.codes else learn(self.training.merges)

@@ -3,7 +3,7 @@
 - For each size of network: the time of an update, how much of it the GPU works, and how many kernels that starts.
 - For cards of 16, 24 and 80 GB, as far as this card has as much memory: whether the largest batches fit that the page
   has computed. PyTorch may then use no more memory than such a card has.
-- Training and translation at the papers' sizes, compared with bare loops and with what the card can multiply.
+- Training and translation at the papers' sizes, compared with bare loops and with the card's fastest matrix products.
 
 When the time is over, it stops, and names what it has not started.
 """

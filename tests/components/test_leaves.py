@@ -16,7 +16,7 @@ from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from tests.test_imports import PACKAGE
 
 TESTS = PACKAGE.parent / "tests"
-FOR_ALL = ("test_contract.py",)  # files of tests that name components, but leave out those that do not exist
+FOR_ALL = ("test_contract.py",)  # they name components, and skip those that do not exist
 # Options, presets, citations and help of what is left, without torch.
 OPTIONS = """
 import sys
@@ -111,7 +111,7 @@ def others(side: str, name: str) -> list[Path]:
 
 @pytest.mark.parametrize(("side", "name"), LEAVES)
 def test_other_tests_load_no_file_of_a_component(side: str, name: str) -> None:
-    """So they can run without it; the systems in tests.tiny are those of the registry."""
+    """So these tests can run without the component; tests.tiny takes its systems from the registry."""
     file = PACKAGE / "components" / side / f"{name.replace('-', '_')}.py"
     assert [each for each in others(side, name) if file in loaded(each)] == []
 

@@ -600,7 +600,7 @@ def elsewhere(path: Path) -> None:
         (lambda kept: edited(kept, shards=[["a"] * 3]), "expected shards of source and target"),
         (lambda kept: edited(kept, shards=[["a", "b"]]), f"{SHARD}: damaged"),
         (lambda kept: edited(kept, shards=5), f"{DESCRIPTION}: "),
-        # What a stranger could write, with the right checksums:
+        # A stranger could write these, with the right checksums:
         (lambda kept: replaced(kept, ids=array(kept, "ids") + 99), f"{SHARD}: ids outside of 0"),
         (lambda kept: replaced(kept, ids=array(kept, "ids") - 99), f"{SHARD}: ids outside of 0"),
         (lambda kept: replaced(kept, ids=array(kept, "ids")[1:]), f"{SHARD}: rows that do not cover the"),

@@ -86,6 +86,15 @@ class Level:
         there = np.append(self.types, -1)[places] == types
         return np.where(there, places, len(self.types)).astype(np.int32)
 
+    def renew(self, sources: Places, targets: Places) -> Places:
+        """Replace all types by these pairs of words, and return the positions of the pairs."""
+        self.types, places = distinct(self.key(sources, targets))
+        return places.astype(np.int32)
+
+    def learn(self, places: Places, counts: Floats) -> None:
+        """Set all counts: how often the types at these positions are linked; other types get 0."""
+        self.count(np.bincount(places, counts, len(self.types)).astype(np.float32))
+
     def count(self, counts: Floats) -> None:
         """Set the counts of all types [N]."""
         sizes = [len(words.counts) for words in self.words]
@@ -125,18 +134,13 @@ class Lexicon:
         for level in self.levels:
             source, target = (each.find(side) for each, side in zip(level.words, words, strict=True))
             located.words.append((source[sources], target[targets]))
-            types = level.key(*located.words[-1])
-            if new:
-                level.types, places = distinct(types)
-                located.places.append(places.astype(np.int32))
-            else:
-                located.places.append(level.find(types))
+            located.places.append(level.renew(*located.words[-1]) if new else level.find(level.key(*located.words[-1])))
         return located
 
     def learn(self, located: Located, counts: Floats) -> None:
         """Set all counts. counts [N]: how often each located type is linked; other types get 0."""
         for level, places in zip(self.levels, located.places, strict=True):
-            level.count(np.bincount(places, counts, len(level.types)).astype(np.float32))
+            level.learn(places, counts)
 
     def relearn(self, tally: "Tally") -> None:
         """Replace all types and counts by a tally, level by level, since a tally is large."""
@@ -144,8 +148,7 @@ class Lexicon:
         targets, sources = np.divmod(tally.keys, len(words[0]))
         for level in self.levels:
             source, target = (each.find(side) for each, side in zip(level.words, words, strict=True))
-            level.types, places = distinct(level.key(source[sources], target[targets]))
-            level.count(np.bincount(places, tally.counts, len(level.types)).astype(np.float32))
+            level.learn(level.renew(source[sources], target[targets]), tally.counts)
 
     def probabilities(self, located: Located) -> tuple[Floats, Floats]:
         """Return t(target | source) and t(source | target) of types, [N] each."""
