@@ -1,23 +1,18 @@
 """Configs are dataclasses of settings, whose fields are the options of the command line.
 
 Every option is either used or refused, unless it is given its default value, which is accepted wherever it may be left
-out. The conditions are declared once:
+out. A setting declares which other settings of its config it needs, and which rule it out. All else depends on what a
+command line chooses, such as a method or a system: the `Rules` of a command say which options that choice uses.
 
-- A setting declares what it needs and what rules it out (`needs`, `unless`): another setting of its config
-  ("sample", "format jsonl"), an option of the command ("--guide"), or a circumstance ("a model that writes arcs").
-- A method, system or metric declares the options that it uses. A command collects them in a `Scope`: the owners of each
-  option, the options used now, and the circumstances that hold.
-
-`refusal` compares the two. It determines what the command line refuses, what `--help` shows, what a shell completes,
-and which keywords the API refuses.
+`check_used` is the one door for the command line and the API; `--help` and shell completion follow the same rules.
 """
 
 import math
 import re
 import types
 import typing
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Literal, TypeVar
 
@@ -29,6 +24,7 @@ MOST_JOBS = 1024  # processes
 PATHS = "FILE", "MODEL", "NAME|PATH"  # metavars of files and folders
 NAMES = *PATHS, "FOLDER", "LINKS", "NAME", "SYSTEM", "NAME+NAME"  # metavars of names, which are never empty
 CODE = "CODE"  # metavar of languages
+CHOOSING = "method", "model", "source-syntax", "target-syntax", "metric"  # options that choose what uses the others
 
 
 def setting(
@@ -48,8 +44,8 @@ def setting(
     least, most: bounds of a number. LARGEST applies in any case, and no setting can be infinite or nan.
     metavar: name of the value in the help.
     writes: whether it is a file to write.
-    needs: conditions of which one must hold for the setting to have an effect, as in `Option`; unless: conditions under
-        which it has none. A condition may name a field of the same config.
+    needs: conditions of which one must hold for the setting to have an effect; unless: conditions under which it has
+        none. A condition is another field of the config ("sample"), or a field with a value ("format jsonl").
     choices: values that the type does not list, such as registered names.
     """
     about = {"help": help_text, "least": least, "most": most, "metavar": metavar, "writes": writes, "choices": choices}
@@ -83,22 +79,31 @@ class Setting:
     hint: the type that the field declares.
     kind: bool, int, float or str, of each value if it takes a tuple of `several`.
     choices: the possible values, if they are few; optional: whether it can be None.
+    needs, unless: as in `setting`; from `options_in`, by the names of options.
+    option: the name of its option, without dashes.
     """
 
     name: str
     default: Any
-    hint: Any
-    kind: type
-    choices: tuple[Any, ...]
-    optional: bool
-    several: bool
-    help: str
-    least: float
-    most: float
-    metavar: str
-    writes: bool
-    needs: tuple[str, ...]
-    unless: tuple[str, ...]
+    hint: Any = str
+    kind: type = str
+    choices: tuple[Any, ...] = ()
+    optional: bool = False
+    several: bool = False
+    help: str = ""
+    least: float = 0
+    most: float = math.inf
+    metavar: str = ""
+    writes: bool = False
+    needs: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+    option: str = ""
+
+    @property
+    def negation(self) -> str:
+        """The name of the option that turns off a default, such as `gcn-no-labels`, or ""."""
+        name = self.name.replace("_", "-")
+        return f"{self.option.removesuffix(name)}no-{name}" if self.default is True else ""
 
     def fits(self, value: Any) -> bool:
         """Return whether this is a valid value."""
@@ -179,188 +184,128 @@ def config_of(config: type[Config], settings: Mapping[str, Any], prefix: str = "
     return config(**chosen(config, settings, prefix))
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option by its name without dashes, such as `mask-align-guidance`, and the conditions for it to have an effect.
+def options_in(config: Any, prefix: str = "") -> dict[str, Setting]:
+    """Return the settings of a config by the names of their options, such as `pascal-heads` for `heads` under the prefix
+    `pascal-`. Raises ValueError for a condition that names no setting of the config."""
+    named = {each.name: f"{prefix}{each.name}".replace("_", "-") for each in settings_of(config)}
 
-    needs: groups of conditions; in each group, one must hold. unless: conditions of which none may hold.
-    A condition is an option ("--sample"), an option with a value ("--format jsonl"), or a circumstance in words.
-    default: its value if it is not given, for conditions about it.
-    """
+    def options(conditions: tuple[str, ...]) -> tuple[str, ...]:
+        parts = [condition.partition(" ") for condition in conditions]
+        if unknown := [name for name, _, _ in parts if name not in named]:
+            raise ValueError(f"{config.__name__} has no setting {unknown[0]!r} to need")
+        return tuple(f"{named[name]}{space}{value}" for name, space, value in parts)
 
-    name: str
-    default: Any = None
-    needs: tuple[tuple[str, ...], ...] = ()
-    unless: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Scope:
-    """A command's information about its options, under the names of `Option`.
-
-    chosen: the chosen method, system or metric, for messages.
-    owners: for each option that not every choice uses, the choices that do, such as "--method NAME".
-    used: the options in `owners` that the current choice uses.
-    lost: for each option that the current choice would use if it were not for another option, that other option.
-    circumstances: whether each circumstance holds; a missing one is unknown and rules out nothing.
-    bring: for each circumstance, the names of the choices that make it hold, for messages.
-    defaults: the values of options that are not given, if they differ from the defaults of their fields. An option with
-    such a value is never refused.
-    """
-
-    chosen: str = ""
-    owners: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    used: Collection[str] = ()
-    lost: Mapping[str, str] = field(default_factory=dict)
-    circumstances: Mapping[str, bool] = field(default_factory=dict)
-    bring: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-
-    def uses(self, name: str) -> bool:
-        """Return whether the current choice uses an option, as far as this depends on the choice."""
-        return name not in self.owners or name in self.used
-
-    def holds(self, condition: str, values: Mapping[str, Any]) -> bool:
-        """Return whether a condition holds, given the values of all options."""
-        if not condition.startswith("--"):
-            return self.circumstances.get(condition, True)
-        name, _, wanted = condition.removeprefix("--").partition(" ")
-        value = values.get(name)
-        several = value if isinstance(value, list | tuple) else [value]
-        return wanted in map(str, several) if wanted else value not in (None, False, "", ())
-
-    def named(self, circumstance: str) -> str:
-        """Return a circumstance with the choices that make it hold."""
-        names = self.bring.get(circumstance)
-        return f"{circumstance} ({', '.join(names)})" if names else circumstance
-
-    def rules_out(self, condition: str, values: Mapping[str, Any]) -> bool:
-        """Return whether a condition of `unless` is known to hold."""
-        return (condition.startswith("--") or condition in self.circumstances) and self.holds(condition, values)
+    return {
+        named[each.name]: replace(each, option=named[each.name], needs=options(each.needs), unless=options(each.unless))
+        for each in settings_of(config)
+    }
 
 
-def refusal(option: Option, scope: Scope, values: Mapping[str, Any]) -> str:
-    """Return why an option would have no effect, with its owner or what it needs; "" if it has an effect.
-
-    values: of all options, including defaults.
-    """
-    flag = f"--{option.name}"
-    for condition in option.unless:
-        if scope.rules_out(condition, values):
-            return Message(f"{flag} has no effect with {condition}")
-    unmet = [group for group in option.needs if not any(scope.holds(each, values) for each in group)]
-    for group in unmet:
-        if group[0].startswith("--"):
-            return Message(f"{flag} needs {' or '.join(group)}")
-    if not scope.uses(option.name):
-        if option.name in scope.lost:
-            return Message(f"{flag} has no effect with {scope.lost[option.name]}")
-        owners = scope.owners[option.name]
-        names = ", ".join(owner.rpartition(" ")[2] for owner in owners)
-        others = f"it belongs to {names}: add {owners[0]}" if owners else "nothing uses it here"
-        return Message(f"{scope.chosen} does not use {flag}; {others}")
-    return Message(f"{flag} needs {' or '.join(map(scope.named, unmet[0]))}") if unmet else ""
-
-
-def check_used(given: Mapping[str, Any], options: Collection[Option], scope: Scope) -> set[str]:
-    """Raise WrongUsage for a given option that would have no effect, and whose value is not its default.
-
-    given: values by name. Return the given options without effect: leave them out.
-    """
-    for cause in refusals(given, options, scope).values():
-        raise WrongUsage(cause)
-    return set(without_effect(given, options, scope))
-
-
-def refusals(given: Mapping[str, Any], options: Collection[Option], scope: Scope) -> dict[str, str]:
-    """Return the given options that are refused, each with the reason: those without effect, except for defaults."""
-    defaults = {**{each.name: each.default for each in options}, **scope.defaults}
-    causes = without_effect(given, options, scope)
-    return {name: cause for name, cause in causes.items() if given[name] != defaults[name]}
-
-
-def without_effect(given: Mapping[str, Any], options: Collection[Option], scope: Scope) -> dict[str, str]:
-    """Return the given options that would have no effect, each with the reason. given: values by name."""
-    values = {**{each.name: each.default for each in options}, **scope.defaults, **given}
-    found = {each.name: refusal(each, scope, values) for each in options if each.name in given}
-    return {name: cause for name, cause in found.items() if cause}
-
-
-def option_names(config: type, prefix: str = "") -> list[str]:
+def option_names(config: Any, prefix: str = "") -> list[str]:
     """Return the names of a config's options, such as `pascal-heads` for `heads` under the prefix `pascal-`."""
     return [f"{prefix}{each.name}".replace("_", "-") for each in settings_of(config)]
 
 
-def options_in(
-    config: type,
-    prefix: str = "",
-    needs: tuple[str, ...] = (),
-    unless: tuple[str, ...] = (),
-    means: Mapping[str, tuple[str, ...]] | None = None,
-) -> dict[str, Option]:
-    """Return the options of a config by the names of its fields.
+@dataclass(frozen=True)
+class Choice:
+    """What a command line chooses, such as a method, a system or a model, and what follows for its options.
 
-    needs, unless: conditions of all of them in this command.
-    means: the options that stand for a circumstance in this command, such as --dev-source for "validation data"; () if
-        it always holds.
-    """
-    settings = settings_of(config)
-    fields_here = {each.name for each in settings}
-
-    def here(condition: str) -> tuple[str, ...]:
-        name, space, wanted = condition.partition(" ")
-        if name in fields_here:
-            return (f"--{prefix}{name.replace('_', '-')}{space}{wanted}",)
-        return (means or {}).get(condition, (condition,))
-
-    found = {}
-    for each in settings:
-        own = tuple(flat for condition in each.needs for flat in here(condition))
-        ruled_out = tuple(flat for condition in each.unless for flat in here(condition))
-        groups = tuple(group for group in (needs, own) if group)
-        name = f"{prefix}{each.name}".replace("_", "-")
-        found[each.name] = Option(name, each.default, groups, (*unless, *ruled_out))
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A setting that is a keyword of a function and an option of a command.
-
-    negation: the name of the option that turns off a default, such as `gcn-no-labels`, or "".
+    name: of what is chosen, for messages.
+    uses: whether it uses an option.
+    needs: for options that have no effect as things are, what they need: "--out", or "an encoder that reads trees".
+    defaults: the values of options that are not given, if they differ from the defaults of their fields.
     """
 
-    option: Option
-    setting: Setting
-    negation: str = ""
+    name: str = ""
+    uses: Callable[[str], bool] = lambda option: True
+    needs: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
-def known_in(
-    config: type,
-    prefix: str = "",
-    needs: tuple[str, ...] = (),
-    unless: tuple[str, ...] = (),
-    means: Mapping[str, tuple[str, ...]] | None = None,
-) -> dict[str, Known]:
-    """Return the settings of a config by the names of their options; arguments as for `options_in`."""
-    options = options_in(config, prefix, needs, unless, means).values()
-    return {
-        option.name: Known(option, each, f"{prefix}no-{each.name}".replace("_", "-") if each.default is True else "")
-        for option, each in zip(options, settings_of(config), strict=True)
+@dataclass(frozen=True)
+class Rules:
+    """Which options a command uses.
+
+    choose: returns the choice for the given values, by the names of options; raises WrongUsage or BadInput.
+    owners: returns the choices that use an option, such as "--method NAME"; called for messages only.
+    """
+
+    choose: Callable[[Mapping[str, Any]], Choice] = lambda given: Choice()
+    owners: Callable[[str], Sequence[str]] = lambda option: ()
+
+
+def check_used(given: Mapping[str, Any], settings: Mapping[str, Setting], rules: Rules) -> set[str]:
+    """Raise WrongUsage for a given option that would have no effect, and whose value is not its default.
+
+    given: values by name. Return the given options without effect: leave them out.
+    """
+    causes, refused = without_effect(given, settings, rules)
+    for name in refused:
+        raise WrongUsage(causes[name])
+    return set(causes)
+
+
+def without_effect(
+    given: Mapping[str, Any], settings: Mapping[str, Setting], rules: Rules
+) -> tuple[dict[str, str], list[str]]:
+    """Return why given options would have no effect, by name, and which of them are refused: those whose values are not
+    their defaults."""
+    choice = rules.choose(given)
+    defaults = {**{name: each.default for name, each in settings.items()}, **choice.defaults}
+    values = {**defaults, **given}
+    causes = {
+        name: Message(cause)
+        for name in given
+        if name in settings and (cause := _unmet(settings[name], values) or _unused(name, choice, given, rules))
     }
+    return causes, [name for name in causes if given[name] != defaults[name]]
 
 
-def check_keywords(given: Mapping[str, Any], known: Mapping[str, Known]) -> None:
+def _unmet(setting: Setting, values: Mapping[str, Any]) -> str:
+    """Return which condition of a setting does not hold, "" if all hold. values: of all options, by name."""
+    for condition in setting.unless:
+        if holds(condition, values):
+            return f"--{setting.option} has no effect with --{condition}"
+    if setting.needs and not any(holds(each, values) for each in setting.needs):
+        return f"--{setting.option} needs {' or '.join(f'--{each}' for each in setting.needs)}"
+    return ""
+
+
+def holds(condition: str, values: Mapping[str, Any]) -> bool:
+    """Return whether an option has a value, as in "sample", or a certain one, as in "format jsonl"."""
+    name, _, wanted = condition.partition(" ")
+    value = values.get(name)
+    several = value if isinstance(value, list | tuple) else [value]
+    return wanted in map(str, several) if wanted else value not in (None, False, "", ())
+
+
+def _unused(name: str, choice: Choice, given: Mapping[str, Any], rules: Rules) -> str:
+    """Return why the choice does not use an option, "" if it does."""
+    if name not in choice.needs and choice.uses(name):
+        return ""
+    ways = rules.owners(name)
+    names = ", ".join(way.rpartition(" ")[2] for way in ways)
+    if name in choice.needs:
+        return f"--{name} needs {choice.needs[name]}" + (f" ({names})" if ways else "")
+    for other in given:
+        others = {each: value for each, value in given.items() if each != other}
+        if other != name and not (ways and other in CHOOSING) and rules.choose(others).uses(name):
+            return f"--{name} has no effect with --{other}"
+    belongs = f"it belongs to {names}: add {ways[0]}" if ways else "nothing uses it here"
+    return f"{choice.name} does not use --{name}; {belongs}"
+
+
+def check_keywords(given: Mapping[str, Any], known: Mapping[str, Setting]) -> None:
     """Raise TypeError for an unknown keyword, and ValueError for an invalid value."""
     for name, value in given.items():
         found = known.get(name.replace("_", "-"))
         if found is None:
             raise TypeError(f"unknown setting {name!r}; known: {', '.join(each.replace('-', '_') for each in known)}")
-        if value is not None and not found.setting.fits(value):
+        if value is not None and not found.fits(value):
             raise ValueError(f"{name} cannot be {value!r}")
 
 
-def keywords_of(options: Mapping[str, Any], known: Mapping[str, Known]) -> dict[str, Any]:
+def keywords_of(options: Mapping[str, Any], known: Mapping[str, Setting]) -> dict[str, Any]:
     """Return options as keywords. options: values by name, True for an option without a value.
 
     Raises ValueError for an unknown name, an invalid value, and a missing or superfluous value.
@@ -371,7 +316,7 @@ def keywords_of(options: Mapping[str, Any], known: Mapping[str, Known]) -> dict[
         option = negations.get(name, name)
         if option not in known:
             raise ValueError(f"No such option '--{name}'.")
-        setting = known[option].setting
+        setting = known[option]
         if (value is True) != (setting.kind is bool):
             raise ValueError(f"{name} takes {'no' if setting.kind is bool else 'a'} value")
         value = name not in negations if setting.kind is bool else value

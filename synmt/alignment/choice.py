@@ -7,31 +7,32 @@ from pathlib import Path
 from typing import Any
 
 from synmt.alignment import ALIGNERS, DEFAULT
-from synmt.alignment.config import ALL_OF_LINKS, OF_WEIGHTS, AlignConfig, AlignerConfig
+from synmt.alignment.config import ALL_OF_LINKS, OF_WEIGHTS, AlignConfig, AlignerConfig, LinksConfig
 from synmt.components import ENCODER_COMPONENTS
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.source import ENCODERS, encoders_of
 from synmt.nn.config import TransformerConfig
-from synmt.options import Known, Option, Preset, Scope, known_in, option_names, settings_of
+from synmt.options import Choice, Preset, Rules, Setting, option_names, options_in, settings_of
 from synmt.streams import Message, WrongUsage
 from synmt.text.tokenization import TextConfig
-from synmt.training.config import TREES, VALIDATION, TrainingConfig
-from synmt.training.presets import bringing
+from synmt.training.config import OF_FOLDER, OF_TREES, TrainingConfig
 
 OF_FIT = (*ENCODERS, "guide", "models", "preset", "resume")
-RESUME = Option("resume", needs=(("--out",),))
+OF_GUIDE = ("mask-align-guidance",)
 # Options that several methods share; each method uses some of them.
 SHARED = ALL_OF_LINKS.union({"device"}, option_names(TrainingConfig), option_names(TransformerConfig), OF_FIT)
+ALWAYS = frozenset({"method", "out"}).union(option_names(LinksConfig), option_names(TextConfig))
 
 
 @cache
-def known() -> dict[str, Known]:
+def known() -> dict[str, Setting]:
     """Return the settings of an aligner and of its links by the names of their options."""
-    found = {**known_in(AlignConfig), **known_in(TextConfig), **known_in(AlignerConfig)}
-    found |= known_in(TrainingConfig, means={VALIDATION: ()}) | known_in(TransformerConfig)
+    found: dict[str, Setting] = {}
+    for config in (AlignConfig, TextConfig, AlignerConfig, TrainingConfig, TransformerConfig):
+        found |= options_in(config)
     for name, component in [*ALIGNERS.items(), *ENCODER_COMPONENTS.items()]:
-        found |= known_in(component, f"{name}-")
-    return {name: each for name, each in found.items() if owners().get(name, True)}
+        found |= options_in(component, f"{name}-")
+    return {name: each for name, each in found.items() if name not in SHARED or users().get(name)}
 
 
 def settings_of_fit(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,62 +71,76 @@ def used_by(name: str, given: Mapping[str, Any]) -> frozenset[str]:
 
 
 @cache
-def owners() -> dict[str, tuple[str, ...]]:
-    """Return the options of `synmt align` that only some methods use, each with the choices that use it."""
-    found: dict[str, list[str]] = {name: [] for name in SHARED}
+def users() -> dict[str, tuple[str, ...]]:
+    """Return the methods that use each option, except those that all methods use."""
+    found: dict[str, list[str]] = {}
     for method in ALIGNERS:
-        for name in used_by(method, {}):
-            found.setdefault(name, []).append(f"--method {method}")
-    for component in ENCODER_COMPONENTS:
-        found |= {
-            name: [f"--source-syntax {component}"]
-            for name in option_names(ENCODER_COMPONENTS[component], f"{component}-")
-        }
-    return {name: tuple(ways) for name, ways in found.items()}
+        for option in used_by(method, {}):
+            found.setdefault(option, []).append(method)
+    return {option: tuple(methods) for option, methods in found.items()}
 
 
-def scope_of_model(given: Mapping[str, Any]) -> Scope:
-    """Return the scope of the options of `synmt link`; given: its options and `model`, by name.
+def owners(option: str) -> list[str]:
+    """Return the choices that use an option, such as `--method NAME`."""
+    encoders = ENCODER_COMPONENTS.items()
+    if option in OF_TREES:
+        return [f"--source-syntax {name}" for name, kind in encoders if kind.reads_trees()]
+    own = [f"--source-syntax {name}" for name, kind in encoders if option in option_names(kind, f"{name}-")]
+    return own or [f"--method {name}" for name in users().get(option, ())]
+
+
+def choose_saved(given: Mapping[str, Any]) -> Choice:
+    """Return the method of `synmt link`, and which options it uses; given: its options and `model`, by name.
 
     Raises BadInput for a folder that is not a model.
     """
     if "model" not in given:
-        return Scope()
+        return Choice()
     fields = read_config(Path(given["model"]))
     method = given.get("method") or fields.get("aligner")
     if not isinstance(method, str) or method not in ALIGNERS:  # refused when the folder is opened
-        return Scope()
+        return Choice()
     guided = isinstance(saved := fields.get("model"), dict) and saved.get("guided")
-    of_links = {name: owners()[name] for name in ALL_OF_LINKS.union({"device"})}
-    return Scope(method, of_links, used_by(method, {"guide": guided}))
+    used = used_by(method, {"guide": guided})
+    return Choice(method, lambda option: option in used or option not in SHARED)
 
 
-def scope_of(given: Mapping[str, Any]) -> Scope:
-    """Return the scope of the options of `synmt align`; given: its options, by name."""
-    out = given.get("out") if given.get("resume") else None
-    method = given.get("method") or default_method(Path(out) if out else None)
+def choose(given: Mapping[str, Any]) -> Choice:
+    """Return the method of `synmt align`, and which options it uses; given: its options, by name.
+
+    Raises WrongUsage for a preset that the method does not have.
+    """
+    out = given.get("out")
+    method = given.get("method") or default_method(Path(out) if out and given.get("resume") else None)
     if method not in ALIGNERS:
-        return Scope()
-    trees: dict[str, bool] = {}
-    with suppress(ValueError):  # invalid encoders are refused when the method is opened
-        encoders = encoders_of({name.replace("-", "_"): value for name, value in given.items()})
-        trees[TREES] = any(side.reads_trees for side in encoders)
-    used, lost = used_by(method, given), dict[str, str]()
+        return Choice()
+    used = used_by(method, given)
     presets, preset = getattr(ALIGNERS[method], "presets", {}), given.get("preset")
     if preset and "preset" in used and preset not in presets:
         raise WrongUsage(Message("{} has no --preset {}, only {}", method, preset, ", ".join(presets)))
-    for name in ("models", "guide"):  # existing models and links need no fitting
-        others = {each: value for each, value in given.items() if each != name}
-        lost |= dict.fromkeys(used_by(method, others) - used, f"--{name}")
+    needs = {} if given.get("guide") else dict.fromkeys(used.intersection(OF_GUIDE), "--guide")
+    needs |= {} if out else dict.fromkeys(used.intersection(("resume", *OF_FOLDER)), "--out")
+    if used.intersection(OF_TREES) and not _reads_trees(given):
+        needs |= dict.fromkeys(OF_TREES, "an encoder that reads trees")
     others = {name: value for name, value in defaults_of_others().items() if name not in used}
     defaults = others | defaults_of(method, preset)
-    return Scope(method, owners(), used, lost, trees, bringing(), defaults)
+    return Choice(method, lambda option: option in used or option in ALWAYS, needs, defaults)
+
+
+def _reads_trees(given: Mapping[str, Any]) -> bool:
+    """Return whether an encoder reads trees. Invalid encoders, which are refused when the method is opened, may."""
+    with suppress(ValueError):
+        return any(side.reads_trees for side in encoders_of({k.replace("-", "_"): value for k, value in given.items()}))
+    return True
+
+
+RULES, RULES_OF_LINK = Rules(choose, owners), Rules(choose_saved, owners)
 
 
 @cache
 def defaults_of_others() -> dict[str, Any]:
     """Return the default of each shared option in the first method that uses it, for the manual."""
-    first = {name: ways[0].removeprefix("--method ") for name, ways in owners().items() if name in SHARED and ways}
+    first = {name: methods[0] for name, methods in users().items() if name in SHARED}
     known = {method: defaults_of(method, None) for method in first.values()}
     return {name: known[method][name] for name, method in first.items() if name in known[method]}
 

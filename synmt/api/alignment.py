@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from synmt.alignment.aligner import NO_NEEDS, open_aligner
 from synmt.alignment.aligner import Aligner as AnyAligner
-from synmt.alignment.choice import RESUME, default_method, known, scope_of, scope_of_model, settings_of_fit
+from synmt.alignment.choice import RULES, choose_saved, default_method, known, owners, settings_of_fit
 from synmt.alignment.config import AlignConfig, FitConfig, LinksConfig, SymmetrizeConfig
 from synmt.alignment.linking import KnownLinks, aligned
 from synmt.alignment.pairs import read_pairs, with_known_links
@@ -16,7 +16,7 @@ from synmt.alignment.stream import OF_TREES, WINDOW, advice, fitted, known_links
 from synmt.api.given import Pair, as_given, columns_of, config_of_all, not_given, takes
 from synmt.data.records import SentencePair
 from synmt.data.words import SideWords, say_doubts, sides_of
-from synmt.options import Option, Scope, check_keywords, check_used, settings_of
+from synmt.options import Choice, Rules, Setting, check_keywords, check_used, settings_of
 from synmt.streams import BadLines, Notes, OnError, shown, windows
 from synmt.streams.paths import check_apart
 from synmt.text.links import Link, write_links
@@ -24,7 +24,7 @@ from synmt.text.tokenization import TextConfig
 
 HOW = ("symmetrize", "threshold", "links_by", "end_punctuation", "tree_links", "temperature", "max_words")
 OF_LINKS = [each for each in settings_of(AlignConfig) if each.name in HOW]
-DEVICE = Option("device")
+OF_COMMAND = {name: Setting(name, default, option=name) for name, default in (("device", "auto"), ("resume", False))}
 OF_LINES = {each.name for each in settings_of(AlignConfig)}.difference(HOW)  # settings of the command's output
 LINES = {each.name: each.default for each in settings_of(LinksConfig) if each.name not in HOW} | {"format": "jsonl"}
 OF_TEXT = [each.name for each in settings_of(TextConfig)]
@@ -82,8 +82,7 @@ def align(
         read = pairs, guide, settings.get("models")
         check_apart([("--out", str(kept))], [str(each) for each in read if isinstance(each, str | Path)])
     chosen = method or default_method(kept if resume else None)
-    own |= {"method": chosen}
-    idle = _check(settings, scope_of(as_given({**settings, **{name: each for name, each in own.items() if each}})), own)
+    idle = _check(settings, own | {"method": chosen}, RULES)
     others = {name: value for name, value in others.items() if name.replace("_", "-") not in idle}
     bad, notes = BadLines(on_error), Notes()
     columns = columns_of(pairs, bad)
@@ -139,13 +138,13 @@ def symmetrize(
 
 @dataclass(frozen=True)
 class Aligner:
-    """An aligner in memory. scope: which settings it uses."""
+    """An aligner in memory. choice: which settings it uses."""
 
     def __repr__(self) -> str:
-        return f"<Aligner {self.scope.chosen}>"
+        return f"<Aligner {self.choice.name}>"
 
     aligner: AnyAligner
-    scope: Scope = field(default_factory=Scope, repr=False)
+    choice: Choice = field(default_factory=Choice, repr=False)
 
     @classmethod
     @takes()
@@ -156,9 +155,13 @@ class Aligner:
         method: another method of reading links from its models, as `--method`.
         """
         given = {"model": folder} | ({"method": method} if method else {})
-        opened = cls(open_aligner(Path(folder), method, device), scope_of_model(given))
-        check_used({"device": device} if device != "auto" else {}, [DEVICE], opened.scope)
+        opened = cls(open_aligner(Path(folder), method, device), choose_saved(given))
+        check_used({"device": device} if device != "auto" else {}, OF_COMMAND, opened.rules)
         return opened
+
+    @property
+    def rules(self) -> Rules:
+        return Rules(lambda given: self.choice, owners)
 
     @takes(*OF_LINKS, *settings_of(TextConfig))
     def link(self, pairs: Iterable[Pair] | Path, *, on_error: OnError = "fail", **settings: Any) -> Iterator[WordLinks]:
@@ -171,7 +174,7 @@ class Aligner:
         config, text, others = _configs(settings)
         if others:
             raise TypeError(f"unknown setting {min(others)!r}")
-        _check(settings, self.scope, {})
+        _check(settings, {}, self.rules)
         sides, bad, notes = sides_for(self.aligner, text), BadLines(on_error), Notes()
         needs = needed(self.aligner, config)
         columns = columns_of(pairs, bad)
@@ -188,16 +191,14 @@ def _configs(settings: Mapping[str, Any]) -> tuple[AlignConfig, TextConfig, dict
     return config, text, settings_of_fit(settings)
 
 
-def _check(settings: Mapping[str, Any], scope: Scope, own: Mapping[str, Any]) -> set[str]:
+def _check(settings: Mapping[str, Any], own: Mapping[str, Any], rules: Rules) -> set[str]:
     """Raise TypeError for an unknown setting, and ValueError for one that is invalid or has no effect.
 
     own: settings that the function itself decides. Return the options without effect, whose values are the defaults.
     """
     check_keywords(settings, {name: each for name, each in known().items() if name not in OF_LINES})
-    decided = {name: value for name, value in own.items() if value} | {"format": "jsonl"}
-    asked = {name: decided.pop(name) for name in ("guide", "resume", "device") if name in decided}
-    options = [*(each.option for each in known().values()), RESUME, DEVICE]
-    return check_used(as_given(settings) | asked, options, replace(scope, defaults={**scope.defaults, **decided}))
+    given = as_given(settings) | {name: value for name, value in own.items() if value} | {"format": "jsonl"}
+    return check_used(given, known() | OF_COMMAND, rules)
 
 
 def _links(

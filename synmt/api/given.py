@@ -11,7 +11,7 @@ from types import UnionType
 from typing import Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin, runtime_checkable
 
 from synmt.data.records import columns_of_pairs
-from synmt.options import MOST_JOBS, PATHS, Checked, Known, Setting, setting, settings_of
+from synmt.options import MOST_JOBS, PATHS, Checked, Setting, setting, settings_of
 from synmt.streams import BadInput, BadLines, Line, Message, OnError, read_lines
 from synmt.trees.record import ParseRecord, write_record
 
@@ -140,9 +140,9 @@ def _each(results: Iterator[T]) -> Iterator[T]:
         yield from results
 
 
-def not_given(known: Mapping[str, Known]) -> list[Setting]:
+def not_given(known: Mapping[str, Setting]) -> list[Setting]:
     """Return the settings whose defaults depend on a preset or method. As keywords, they are None unless given."""
-    return [replace(each.setting, name=name.replace("-", "_"), default=None) for name, each in known.items()]
+    return [replace(each, name=name.replace("-", "_"), default=None) for name, each in known.items()]
 
 
 def lines_of(sentences: Iterable[Sentence] | Path, name: str, on_error: OnError = "fail") -> Iterator[Line]:

@@ -8,7 +8,7 @@ from typing import Any
 from synmt.api.given import HasLine, as_given, config_of_all, numbered, takes, with_text
 from synmt.options import check_used, options_in, settings_of
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
-from synmt.parsers.config import language_from, scope_of
+from synmt.parsers.config import RULES, language_from
 from synmt.parsers.parser import Parser, ParserInput
 from synmt.parsers.stream import ParserPool, refuse_trees
 from synmt.streams import BadInput, BadLines, Line, OnError, counted, note, read_lines
@@ -42,7 +42,7 @@ def parse(
     given = {"parser": parser, "model": models, **settings}
     given |= language_from([str(sentences)], given) if isinstance(sentences, Path) else {}
     config, bad = config_of_all(ParserConfig, given), BadLines(on_error)
-    check_used(as_given(given), list(options_in(ParserConfig).values()), scope_of(given))
+    check_used(as_given(given), options_in(ParserConfig), RULES)
     inputs = _inputs(sentences, str.split if tokenized else str, bad)
     with ExitStack() as stack:
         try:

@@ -6,13 +6,13 @@ from typing import Any
 
 from synmt.api.given import Sentence, config_of_all, lines_of_pairs, takes
 from synmt.data.words import say_doubts
-from synmt.options import Option, Scope, check_used, settings_of
+from synmt.options import Rules, Setting, check_used, settings_of
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.stream import projections
 from synmt.streams import BadLines, Notes, OnError
 from synmt.trees.record import ParseRecord
 
-DEVICE = Option("device", needs=(("--aligner",),))
+DEVICE = {"device": Setting("device", "auto", option="device", needs=("aligner",))}
 
 
 @takes(*settings_of(ProjectionConfig))
@@ -31,14 +31,14 @@ def project(
     and is counted in a warning. Raises BadInput, TypeError and ValueError, also for a device without effect.
     """
     config = config_of_all(ProjectionConfig, settings)
-    linker, scope = None, Scope()
+    linker, rules = None, Rules()
     if aligner:
-        from synmt.alignment.choice import scope_of_model
+        from synmt.alignment.choice import RULES_OF_LINK
         from synmt.alignment.linking import linker_of
 
-        linker, scope = linker_of(Path(aligner), device, config.threshold), scope_of_model({"model": aligner})
+        linker, rules = linker_of(Path(aligner), device, config.threshold), RULES_OF_LINK
     if device != "auto":
-        check_used({"device": device, "aligner": aligner}, [DEVICE], scope)
+        check_used({"device": device, "aligner": aligner, "model": aligner}, DEVICE, rules)
     bad, notes = BadLines(on_error), Notes()
     lines = lines_of_pairs(pairs, "pairs", on_error, columns=2 if aligner else 3)
     return _said(projections(lines, config, linker, bad, notes), bad, notes)

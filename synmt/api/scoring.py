@@ -8,12 +8,12 @@ from typing import Any
 
 from synmt.api.given import HasLine, Sentence, as_given, config_of_all, lines_of, numbered, takes
 from synmt.metrics import METRICS
-from synmt.metrics.config import MetricConfig, SignificanceConfig, scope_of, unknown
+from synmt.metrics.config import MetricConfig, SignificanceConfig, choose, owners, unknown
 from synmt.metrics.metric import Score
 from synmt.metrics.reading import Files, Input, open_input
 from synmt.metrics.scoring import score_systems
 from synmt.metrics.significance import Comparison, compare
-from synmt.options import check_used, options_in, settings_of
+from synmt.options import Rules, check_used, options_in, settings_of
 from synmt.streams import BadInput, Line, WrongUsage
 from synmt.trees.record import ParseRecord
 
@@ -93,7 +93,7 @@ def _opened(
             for name, each in given.items()
         }
     lines = {name: lines_of(sentences, name) for name, sentences in given.items()}
-    check_used(as_given(settings), list(options_in(MetricConfig).values()), scope_of(list(names)))
+    check_used(as_given(settings), options_in(MetricConfig), Rules(lambda given: choose(list(names)), owners))
     try:
         yield open_input(list(names), Files(list(systems), numbers, given=lines), config)
     except WrongUsage:

@@ -8,15 +8,15 @@ from typing import Any
 from synmt.api.given import Pair, lines_of_pairs, not_given, takes
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
-from synmt.options import check_keywords, check_used
+from synmt.options import Rules, check_keywords, check_used
 from synmt.streams import Message, Notes, OnError, WrongUsage
 from synmt.streams.paths import check_apart
 from synmt.streams.process import random_numbers_kept
 from synmt.training.fit import Recipe
-from synmt.training.presets import DEFAULT, scope_of
+from synmt.training.presets import DEFAULT
 from synmt.training.run import PairFiles, TrainingText
 from synmt.training.run import train as train_text
-from synmt.training.start import configs_of, known
+from synmt.training.start import choose, configs_of, known, owners
 
 Pairs = str | Path | tuple[str | Path, str | Path] | PairFiles | Iterable[Pair]
 
@@ -52,9 +52,9 @@ def train(
     start = ModelFolder.open(Path(given.pop("init")), ModelConfig) if "init" in given else None
     flags = {name.replace("_", "-"): value for name, value in given.items()}
     flags |= {"out": out} | ({"init": start} if start else {}) | ({"dev-tsv": dev} if validation else {})
-    options, config_of_start = [each.option for each in known().values()], start.config if start else None
+    config_of_start = start.config if start else None
     try:
-        check_used(flags, options, scope_of(flags, config_of_start))
+        check_used(flags, known(), Rules(partial(choose, start=config_of_start), owners))
         config, training = configs_of(given, config_of_start, data.source, data.target)
     except ValueError as error:
         raise WrongUsage(str(error)) from None

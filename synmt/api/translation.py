@@ -14,8 +14,8 @@ from synmt.inspection import Picture, PictureConfig
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
-from synmt.options import check_used, options_in, settings_of
-from synmt.search.config import LogprobConfig, SearchConfig, TranslateConfig, scope_of
+from synmt.options import Rules, check_used, options_in, settings_of
+from synmt.search.config import LogprobConfig, SearchConfig, TranslateConfig, choose
 from synmt.search.scores import ForcedTarget, forcing, scored
 from synmt.search.stream import open_batches, source_sentences, words_of_sides
 from synmt.search.translation import Translation, Translator, load
@@ -28,7 +28,7 @@ OF_TEXT = [each for each in settings_of(TranslateConfig) if each.name not in OWN
 OF_SEARCH = [*settings_of(SearchConfig), *OF_TEXT]
 OF_LOGPROB = [each for each in settings_of(LogprobConfig) if each.name not in OWN]
 OF_PICTURES = settings_of(PictureConfig)
-OPTIONS = [*options_in(SearchConfig).values(), *options_in(TranslateConfig).values()]
+OF_SETTINGS = options_in(SearchConfig) | options_in(TranslateConfig)
 
 
 @takes(*OF_SEARCH)
@@ -177,8 +177,8 @@ class Model:
         decided = {"n_best": n, "format": "jsonl", "precision": self.precision, "jobs": jobs}
         config = config_of_all(TranslateConfig, {**others, **decided})
         config.check_search(search)
-        scope = scope_of(self.folders[0].config.target, config)
-        check_used(as_given(settings), OPTIONS, replace(scope, defaults=as_given(decided)))
+        choice = choose(self.folders[0].config.target, config)
+        check_used(as_given({**settings, **decided}), OF_SETTINGS, Rules(lambda given: choice))
         return Translator.open_all(self.folders, self.device, search, config, self.models), config
 
     def _found(

@@ -28,7 +28,7 @@ from synmt.challenge.pattern import (
     read_pattern,
     values_of,
 )
-from synmt.options import Known, check_settings, chosen, config_of, known_in, setting
+from synmt.options import Setting, check_settings, chosen, config_of, options_in, setting
 from synmt.streams import Message
 from synmt.trees.dependency import UNKNOWN
 from synmt.trees.record import ParseRecord, RecordError
@@ -122,9 +122,9 @@ class Query(Shape):
         return names.index(node) if node else 0
 
 
-def known() -> dict[str, Known]:
+def known() -> dict[str, Setting]:
     """Return the options of a query without links, by name."""
-    return {**known_in(WordQuery), **known_in(WordQuery, "head-"), **known_in(Shape)}
+    return {**options_in(WordQuery), **options_in(WordQuery, "head-"), **options_in(Shape)}
 
 
 def query_of(options: Mapping[str, Any], linked: WordQuery = WordQuery(), min_move: int = -1) -> Query:

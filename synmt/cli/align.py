@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from synmt.alignment import ALIGNERS, DEFAULT
-from synmt.alignment.choice import RESUME, default_method, owners, scope_of, settings_of_fit
+from synmt.alignment.choice import RULES, SHARED, default_method, settings_of_fit, users
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.statistical import LETTERS
 from synmt.alignment.translation.idea import LinkIdea
@@ -21,9 +21,9 @@ from synmt.nn.config import TransformerConfig
 from synmt.options import config_of
 from synmt.streams import OnError, WrongUsage, check_stdin_once
 from synmt.text.tokenization import TextConfig, with_languages
-from synmt.training.config import VALIDATION, TrainingConfig
+from synmt.training.config import TrainingConfig
 
-USED = {name for name, ways in owners().items() if ways}  # shared options that some method uses
+USED = {name for name in users() if name in SHARED}  # shared options that some method uses
 PRESETS = dict.fromkeys(name for each in ALIGNERS.values() for name in getattr(each, "presets", {}))
 REPLICATIONS = [name for name, each in ALIGNERS.items() if issubclass(each, LinkIdea)]
 METHODS = [name for name in ALIGNERS if name not in REPLICATIONS]
@@ -61,7 +61,7 @@ HINTS = {
 of_aligner, of_fit = in_section("Aligner"), in_section("Training")
 
 
-@click.command("align", cls=SectionCommand, epilog=EPILOG, scope=scope_of, hints=HINTS, common=COMMON)
+@click.command("align", cls=SectionCommand, epilog=EPILOG, rules=RULES, hints=HINTS, common=COMMON)
 @input_files
 @of_aligner(
     "--method", metavar="METHOD", type=click.Choice(list(ALIGNERS)),
@@ -74,14 +74,14 @@ of_aligner, of_fit = in_section("Aligner"), in_section("Training")
 @of_fit("--out", metavar="FOLDER", type=Writes(folder=True, path_type=Path), help="Save the aligner here, as a MODEL.")
 @of_fit("--guide", metavar="LINKS", type=Reads(), help="Links to learn from (Pharaoh, A3, JSON).")
 @of_fit(
-    "--resume", is_flag=True, option=RESUME,
+    "--resume", is_flag=True,
     help="Resume the run in --out; repeat its command.",
 )  # fmt: skip
 @of_fit("--models", metavar="FOLDER", type=Reads(), help="An aligner whose translation models to reuse.")
 @of_fit("--preset", type=click.Choice(list(PRESETS)), help="Set of defaults; see `--preset NAME --help-all`.")
 @of_fit("--source-syntax", metavar="NAME+NAME", help="Components of `synmt train` for the source encoder.")
 @of_fit("--target-syntax", metavar="NAME+NAME", help="Components of `synmt train` for the target encoder.")
-@options_of(TrainingConfig, "Training", preset=True, means={VALIDATION: ()}, only=USED)
+@options_of(TrainingConfig, "Training", preset=True, only=USED)
 @options_of(TransformerConfig, "Network", preset=True)
 @options_of_components(ALIGNERS)
 @options_of_components(ENCODER_COMPONENTS)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.choice import scope_of_model
+from synmt.alignment.choice import RULES_OF_LINK
 from synmt.alignment.config import AlignConfig
 from synmt.cli.options import input_files, on_error, usage
 from synmt.cli.paths import Reads
@@ -26,7 +26,7 @@ COMMON = "symmetrize threshold format scores jobs method source-language target-
 of_aligner = in_section("Aligner")
 
 
-@click.command("link", cls=SectionCommand, epilog=EPILOG, scope=scope_of_model, common=COMMON)
+@click.command("link", cls=SectionCommand, epilog=EPILOG, rules=RULES_OF_LINK, common=COMMON)
 @click.argument("model", type=Reads(path_type=Path))
 @input_files
 @options_of(AlignConfig, "Links")

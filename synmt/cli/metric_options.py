@@ -1,6 +1,7 @@
 """Options that `synmt score` and `synmt significance` share."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -8,9 +9,9 @@ import click
 from synmt.cli.paths import Reads
 from synmt.cli.sections import in_section, options_of
 from synmt.metrics import METRICS
-from synmt.metrics.config import CATEGORIES, FORMS, MetricConfig, scope_of, unknown
+from synmt.metrics.config import CATEGORIES, FORMS, MetricConfig, choose, owners, unknown
 from synmt.metrics.testsets import reference_files
-from synmt.options import Scope, option_names
+from synmt.options import Choice, Rules, option_names
 
 DEFAULT = "bleu", "chrf"
 TABLES = "--test sign", "--segments"  # tests that read tables of scores
@@ -39,16 +40,21 @@ def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return names(options_of(MetricConfig, "Metrics", unless=("--by-relation", *TABLES))(command))
 
 
-def scope_of_metrics(given: Mapping[str, Any]) -> Scope:
+def choose_metrics(given: Mapping[str, Any]) -> Choice:
     """Return which options of metrics are used; given: the options of the command line, by name, as typed if they are
     read for help."""
     if not set(given) & set(option_names(MetricConfig)):
-        return Scope()  # without importing any metric
+        return Choice()  # without importing any metric
     if "reliability" in given:
-        return scope_of((), "--reliability", "scored links")
+        return choose((), "--reliability", "scored links")
     names = given.get("metric", DEFAULT)
     typed = [name for name in names.split(",") if name in METRICS] if isinstance(names, str) else names
-    return scope_of(CATEGORIES if "errors" in given else typed)
+    choice = choose(CATEGORIES if "errors" in given else typed)
+    by_sentence = "by-sentence" in given
+    return replace(choice, uses=lambda option: choice.uses(option) and not (by_sentence and option == "effective-order"))
+
+
+RULES = Rules(choose_metrics, owners)
 
 
 def references(required: bool) -> Callable[..., Any]:

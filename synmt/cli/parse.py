@@ -8,7 +8,7 @@ import click
 from synmt.cli.options import input_files, on_error
 from synmt.cli.sections import SectionCommand, given_in, in_section, options_of
 from synmt.options import MOST_JOBS, config_of
-from synmt.parsers.config import ParserConfig, language_from, scope_of
+from synmt.parsers.config import RULES, ParserConfig, language_from
 from synmt.parsers.stream import Again, parses_of_lines, parses_of_trees, write_records
 from synmt.streams import BadLines, OnError, WrongUsage, convert_files, count_lines, read_lines
 from synmt.trees.formats import READERS, WRITERS, blank, reader, sentences
@@ -25,7 +25,7 @@ Examples:
 PARSED = "--input text", "--input tokens", "--again"
 
 
-@click.command(cls=SectionCommand, epilog=EPILOG, scope=scope_of)
+@click.command(cls=SectionCommand, epilog=EPILOG, rules=RULES)
 @input_files
 @in_section("Input")(
     "--input",

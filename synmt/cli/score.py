@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from synmt.cli.metric_options import metric_options, output_format, references, scope_of_metrics
+from synmt.cli.metric_options import RULES, metric_options, output_format, references
 from synmt.cli.options import bad_input, or_stdin
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section
@@ -43,7 +43,7 @@ def lengths(context: click.Context, parameter: click.Parameter, value: str | Non
 COMMON = "references metric by-length by-sentence confidence errors by-relation reliability source format tokenize case"
 
 
-@click.command(cls=SectionCommand, epilog=EPILOG, scope=scope_of_metrics, common=COMMON)
+@click.command(cls=SectionCommand, epilog=EPILOG, rules=RULES, common=COMMON)
 @click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads())
 @references(required=True)
 @in_input(

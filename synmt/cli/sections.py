@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from synmt.cli.paths import Reads, Writes, check_paths
-from synmt.options import CODE, PATHS, Known, Option, Scope, Setting, check_used, conditions, is_language, known_in
+from synmt.options import CHOOSING, CODE, PATHS, Choice, Rules, Setting, check_used, conditions, is_language, options_in
 from synmt.streams import BadInput, WrongUsage
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -23,7 +23,6 @@ GIVEN = ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT
 ARGUMENTS = "synmt.arguments"  # the command line, for the help, which click shows as soon as it reads --help
 SHOW_USED = "synmt.show-used"  # in a context: show every option that the method or system uses
 SHOW_ALL = "synmt.show-all"  # in a context: show the options of all methods and systems, as manuals do
-CHOOSING = {"method", "model", "source-syntax", "target-syntax"}  # options that choose a method, a system or components
 METAVARS = {int: "N", float: "X"}
 LONGEST_CHOICES = 30  # characters of a list of values that fit next to the name of an option
 WHOLE_HYPHEN, WHOLE_SPACE = "\u2011", "\u00a0"  # at which no line is broken
@@ -55,23 +54,24 @@ class Language(click.ParamType):
 class SectionOption(click.Option):
     """An option in a section of the help, with the conditions under which it has an effect.
 
-    option: the conditions of a setting; without it, `needs` and `unless` as in `setting`.
-    of_component: whether the option belongs to one component or method, after which its section is named.
+    setting: the field of a config that it is made from; without it, `needs` and `unless` are conditions about other
+    options, such as "--format jsonl". of_component: whether the option belongs to one component or method, after which its section is named.
     """
 
     def __init__(
         self,
         *names: Any,
         section: str = "Options",
-        option: Option | None = None,
+        setting: Setting | None = None,
         needs: str | tuple[str, ...] = (),
         unless: str | tuple[str, ...] = (),
         of_component: bool = False,
         **rest: Any,
     ) -> None:
         super().__init__(*names, **rest)
-        groups = (conditions(needs),) if needs else ()
-        self.option = option or Option(_name(self), rest.get("default"), groups, conditions(unless))
+        name = _name(self)
+        of_option = {"needs": _bare(needs), "unless": _bare(unless), "option": name}
+        self.setting = setting or Setting(name, rest.get("default"), **of_option)
         self.section = section
         self.of_component = of_component
 
@@ -84,7 +84,7 @@ class SectionOption(click.Option):
         extra = super().get_help_extra(context)
         extra.pop("range", None)
         if isinstance(context.command, SectionCommand):
-            default = context.command.help_scope(context).defaults.get(self.option.name, self.option.default)
+            default = context.command.help_choice(context).defaults.get(self.setting.option, self.setting.default)
             if "default" not in extra and not isinstance(default, bool) and default not in (None, "", ()):
                 extra["default"] = str(default)
         return extra
@@ -112,7 +112,7 @@ def _whole(text: str) -> str:
 
 class HelpContext(click.Context):
     formatter_class = WholeWords
-    help_scope: Scope | None = None
+    help_choice: Choice | None = None
 
 
 class SectionCommand(click.Command):
@@ -123,16 +123,15 @@ class SectionCommand(click.Command):
     def __init__(
         self,
         *names: Any,
-        scope: Callable[[Mapping[str, Any]], Scope] | None = None,
+        rules: Rules | None = None,
         hints: Mapping[str, str] | None = None,
         common: str = "",
         **rest: Any,
     ) -> None:
-        """scope: what the command knows about its options, from the values that are given; hints: what to use instead
-        of the options of similar programs; common: the names of the options that `--help` shows, between spaces, where
+        """rules: which options the command uses; hints: what to use instead of the options of similar programs; common: the names of the options that `--help` shows, between spaces, where
         the others need `--help-all`; "" if `--help` shows all."""
         super().__init__(*names, **rest)
-        self.scope_of = scope or (lambda given: Scope())
+        self.rules = rules or Rules()
         self.hints = hints or {}
         self.common = frozenset(common.split())
         if common:
@@ -153,32 +152,32 @@ class SectionCommand(click.Command):
         if not context.resilient_parsing:
             check_paths(context)
             try:
-                self.check(context, self.scope_of(given_in(context)))
+                self.check(context)
             except ValueError as error:
                 raise WrongUsage(str(error)) from None
         return rest
 
-    def check(self, context: click.Context, scope: Scope) -> None:
-        """Raise WrongUsage for an option without effect in this scope; leave it out if its value is the default."""
-        options = {each.option.name: each for each in self.get_params(context) if isinstance(each, SectionOption)}
-        known = [
-            replace(each.option, default=each.default_in(context))
+    def check(self, context: click.Context) -> None:
+        """Raise WrongUsage for an option without effect; leave it out if its value is the default."""
+        options = {each.setting.option: each for each in self.get_params(context) if isinstance(each, SectionOption)}
+        settings = {
+            name: replace(each.setting, default=each.default_in(context))
             if each.callback and isinstance(each.default, str)
-            else each.option
-            for each in options.values()
-        ]
-        for name in check_used(given_in(context), known, scope):
+            else each.setting
+            for name, each in options.items()
+        }
+        for name in check_used(given_in(context), settings, self.rules):
             context.params[options[name].name or ""] = options[name].default_in(context)
 
-    def help_scope(self, context: click.Context) -> Scope:
-        """Return the scope of the whole command line, before and after --help."""
+    def help_choice(self, context: click.Context) -> Choice:
+        """Return the choice of the whole command line, before and after --help."""
         assert isinstance(context, HelpContext)
-        if context.help_scope is None:
+        if context.help_choice is None:
             try:
-                context.help_scope = self.scope_of(self._scanned(context))
+                context.help_choice = self.rules.choose(self._scanned(context))
             except (BadInput, ValueError):  # a wrong command line gets help, too
-                context.help_scope = self.scope_of({})
-        return context.help_scope
+                context.help_choice = self.rules.choose({})
+        return context.help_choice
 
     def _scanned(self, context: click.Context) -> dict[str, Any]:
         """Return the values of a command line, as far as it can be read, by the names of options and arguments."""
@@ -194,9 +193,8 @@ class SectionCommand(click.Command):
         """Return whether the chosen method or system uses an option."""
         if context.meta.get(SHOW_ALL) or not isinstance(parameter, SectionOption):
             return True
-        scope, option = self.help_scope(context), parameter.option
-        groups = [group for group in option.needs if not group[0].startswith("--")]
-        return scope.uses(option.name) and all(any(scope.holds(each, {}) for each in group) for group in groups)
+        choice, name = self.help_choice(context), parameter.setting.option
+        return choice.uses(name) and choice.needs.get(name, "--").startswith("--")
 
     def on_page(self, context: click.Context) -> list[click.Parameter]:
         """Return what the help shows: all that is used, or on the short page the common options and, if the command
@@ -204,11 +202,11 @@ class SectionCommand(click.Command):
         used = [each for each in self.get_params(context) if self.is_used(each, context)]
         if not self.common or context.meta.keys() & {SHOW_ALL, SHOW_USED}:
             return used
-        chosen = bool(self._scanned(context).keys() & CHOOSING)
+        chosen = bool(self._scanned(context).keys() & set(CHOOSING))
         return [
             each
             for each in used
-            if not isinstance(each, SectionOption) or each.option.name in self.common or (each.of_component and chosen)
+            if not isinstance(each, SectionOption) or each.setting.option in self.common or (each.of_component and chosen)
         ]
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
@@ -266,27 +264,38 @@ def options_of(
     preset: bool = False,
     needs: tuple[str, ...] = (),
     unless: tuple[str, ...] = (),
-    means: Mapping[str, tuple[str, ...]] | None = None,
     short: Mapping[str, str] | None = None,
     only: Collection[str] | None = None,
     of_component: bool = False,
 ) -> Decorator:
     """Add an option for each setting of a config, such as --pascal-heads for `heads` under the prefix `pascal-`.
 
-    preset: whether a preset may change the defaults, so that an option that is not given is None; needs, unless, means:
-    as in `known_in`; short: second names, such as -t; only: the options to add; of_component: as in SectionOption.
+    preset: whether a preset may change the defaults, so that an option that is not given is None; needs, unless: further
+    conditions, as in SectionOption; short: second names, such as -t; only: the options to add; of_component: as in
+    SectionOption.
     """
     return _all(
-        _option(each, (short or {}).get(name, ""), preset, section=section, of_component=of_component)
-        for name, each in known_in(config, prefix, needs, unless, means).items()
+        _option(
+            replace(each, needs=each.needs + _bare(needs), unless=each.unless + _bare(unless)),
+            (short or {}).get(name, ""),
+            preset,
+            section=section,
+            of_component=of_component,
+        )
+        for name, each in options_in(config, prefix).items()
         if only is None or name in only
     )
 
 
-def options_of_components(components: Mapping[str, type], needs: tuple[str, ...] = ()) -> Decorator:
+def _bare(given: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return conditions about options without their dashes."""
+    return tuple(each.removeprefix("--") for each in conditions(given))
+
+
+def options_of_components(components: Mapping[str, type]) -> Decorator:
     """Add the options of each component, in a section of its own under its name."""
     return _all(
-        options_of(component, name, f"{name}-", preset=True, needs=needs, of_component=True)
+        options_of(component, name, f"{name}-", preset=True, of_component=True)
         for name, component in components.items()
     )
 
@@ -296,8 +305,8 @@ def _all(options: Iterable[Decorator]) -> Decorator:
     return lambda command: reduce(lambda done, option: option(done), reversed(list(options)), command)
 
 
-def _option(known: Known, short: str, preset: bool, **page: Any) -> Decorator:
-    setting, flag = known.setting, f"--{known.option.name}"
+def _option(setting: Setting, short: str, preset: bool, **page: Any) -> Decorator:
+    flag = f"--{setting.option}"
     word = setting.help.split(maxsplit=1)[0]
     first = setting.help[0]
     about = f"{first.upper() if word.isascii() else first}{setting.help[1:]}."  # λ and p₀ are names, and stay
@@ -308,11 +317,11 @@ def _option(known: Known, short: str, preset: bool, **page: Any) -> Decorator:
         "default": None if preset else setting.default,
         "help": about,
         **page,
-        "option": known.option,
+        "setting": setting,
         "metavar": metavar,
     }
     if setting.kind is bool:
-        both = f"{flag}/--{known.negation}" if known.negation else flag
+        both = f"{flag}/--{setting.negation}" if setting.negation else flag
         return click.option(both, cls=SectionOption, is_flag=True, **more)
     flags = [short, flag] if short else [flag]
     return click.option(*flags, cls=SectionOption, type=_type(setting), multiple=setting.several, **more)

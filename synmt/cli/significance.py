@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from synmt.cli.metric_options import metric_options, output_format, references, scope_of_metrics
+from synmt.cli.metric_options import RULES, metric_options, output_format, references
 from synmt.cli.options import bad_input, or_stdin, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section, options_of
@@ -25,7 +25,7 @@ Examples:
 COMMON = "references segments test resamples seed against level metric format"
 
 
-@click.command(cls=SectionCommand, epilog=EPILOG, scope=scope_of_metrics, common=COMMON)
+@click.command(cls=SectionCommand, epilog=EPILOG, rules=RULES, common=COMMON)
 @click.argument("systems", nargs=-1, metavar="[BASELINE SYSTEM...]", type=Reads())
 @references(required=False)
 @in_section("Input", unless="--test sign")(

@@ -1,7 +1,6 @@
 """`synmt train`"""
 
 import inspect
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,11 @@ import click
 from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_components
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
-from synmt.model.config import ModelConfig
 from synmt.nn.config import TransformerConfig
-from synmt.options import MOST_JOBS, Scope
+from synmt.options import MOST_JOBS
 from synmt.text.tokenization import TextConfig
-from synmt.training.config import VALIDATION, TrainingConfig
-from synmt.training.presets import scope_of
-from synmt.training.start import DEV, SystemConfig
+from synmt.training.config import TrainingConfig
+from synmt.training.start import RULES, SystemConfig
 
 EPILOG = """
 \b
@@ -35,15 +32,7 @@ width encoder-layers decoder-layers dropout
 of_data, of_output = in_section("Data"), in_section("Output")
 
 
-def _scope(given: Mapping[str, Any]) -> Scope:
-    if "init" not in given:
-        return scope_of(given)
-    from synmt.model.folder import read_folder_config
-
-    return scope_of(given, read_folder_config(Path(given["init"]), ModelConfig)[0])
-
-
-@click.command("train", cls=SectionCommand, epilog=EPILOG, scope=_scope, common=COMMON)
+@click.command("train", cls=SectionCommand, epilog=EPILOG, rules=RULES, common=COMMON)
 @of_data("--source", metavar="FILE", type=Reads(), help="Source text, parse records or mask records.")
 @of_data("--target", metavar="FILE", type=Reads(), help="Target text, parse records or `synmt transitions`.")
 @of_data("--tsv", metavar="FILE", type=Reads(), help="Or both, as `source TAB target` lines.")
@@ -73,7 +62,7 @@ def _scope(given: Mapping[str, Any]) -> Scope:
 @of_output("--resume", is_flag=True, help="Resume the run in --out; repeat its command.")
 @of_output("--device", metavar="NAME", default="auto", help="auto, cpu, cuda or cuda:N.")
 @options_of(SystemConfig, "Model", preset=True)
-@options_of(TrainingConfig, "Training", preset=True, means={VALIDATION: DEV})
+@options_of(TrainingConfig, "Training", preset=True)
 @options_of(TransformerConfig, "Network", preset=True)
 @options_of_components(ENCODER_COMPONENTS)
 @options_of_components(DECODER_COMPONENTS)

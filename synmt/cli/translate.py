@@ -9,9 +9,9 @@ import click
 from synmt.cli.options import input_files, on_error, or_stdin, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section, options_of
-from synmt.options import Scope, config_of
+from synmt.options import Choice, Rules, config_of
 from synmt.projection.config import DOUBTFUL
-from synmt.search.config import SearchConfig, TranslateConfig, scope_of
+from synmt.search.config import SearchConfig, TranslateConfig, choose
 from synmt.streams import BadLines, OnError
 
 EPILOG = """
@@ -27,18 +27,18 @@ COMMON = "beam alpha sample constraints n-best format markup aligner precision j
 HINTS = dict.fromkeys(("--score", "--sum-trees"), "`synmt logprob` scores given translations")
 
 
-def _scope(given: Mapping[str, Any]) -> Scope:
+def _choose(given: Mapping[str, Any]) -> Choice:
     if "model" not in given:
-        return Scope()
+        return Choice()
     from synmt.model.config import ModelConfig
     from synmt.model.folder import read_folder_config
 
     opened, _ = read_folder_config(Path(given["model"]), ModelConfig)
     settings = {name.replace("-", "_"): value for name, value in given.items()}
-    return scope_of(opened.target, config_of(TranslateConfig, settings))
+    return choose(opened.target, config_of(TranslateConfig, settings))
 
 
-@click.command("translate", cls=SectionCommand, epilog=EPILOG, scope=_scope, hints=HINTS, common=COMMON)
+@click.command("translate", cls=SectionCommand, epilog=EPILOG, rules=Rules(_choose), hints=HINTS, common=COMMON)
 @click.argument("model", type=Reads(path_type=Path))
 @input_files
 @options_of(TranslateConfig, "Output")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from synmt.metrics import METRICS
-from synmt.options import Checked, Scope, option_names, setting
+from synmt.options import Checked, Choice, option_names, setting
 from synmt.streams import Message
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])  # a function or class that makes a metric
@@ -25,9 +25,7 @@ class MetricConfig(Checked):
     ] = setting("13a", "sacreBLEU tokenizer for BLEU and RIBES")
     case: Literal["mixed", "lower"] | None = setting(None, "keep case (BLEU, chrF) or lowercase (TER, RIBES)")
     detokenize: str | None = setting(None, "detokenize the Moses tokens of hypotheses first", metavar="CODE")
-    effective_order: bool = setting(
-        False, "let BLEU skip n-gram orders longer than a text, as --by-sentence does", unless="--by-sentence"
-    )
+    effective_order: bool = setting(False, "let BLEU skip n-gram orders longer than a text, as --by-sentence does")
     smooth_method: Literal["exp", "floor", "add-k", "none"] = setting(
         "exp", "how BLEU counts n-gram orders without a match"
     )
@@ -110,20 +108,22 @@ def declaring(cites: tuple[str, ...], uses: tuple[str, ...] = ()) -> Callable[[M
     return declare
 
 
-def scope_of(names: Sequence[str], report: str = "", compared: Compared | None = None) -> Scope:
+def used_by(name: str) -> frozenset[str]:
+    """Return the options of MetricConfig that a metric uses."""
+    made = METRICS[name]
+    return frozenset((*getattr(made, "uses", ()), *OF_READING.get(made(DEFAULTS).compares, ())))
+
+
+def choose(names: Sequence[str], report: str = "", compared: Compared | None = None) -> Choice:
     """Return which options of MetricConfig the metrics of these names use.
 
     report, compared: an option such as --reliability that needs no metric, and the kind of items that it compares.
     """
+    used = frozenset(OF_READING[compared] if compared else ()).union(*map(used_by, names))
+    others = frozenset(option_names(MetricConfig)) - used
+    return Choice(report or " with ".join(names), lambda option: option not in others)
 
-    def used_by(name: str) -> frozenset[str]:
-        made = METRICS[name]
-        return frozenset((*getattr(made, "uses", ()), *OF_READING.get(made(DEFAULTS).compares, ())))
 
-    known = {name: used_by(name) for name in METRICS}
-    owners = {
-        option: tuple(f"--metric {name}" for name, used in known.items() if option in used)
-        for option in option_names(MetricConfig)
-    }
-    used = frozenset(OF_READING[compared] if compared else ()).union(*(known[name] for name in names))
-    return Scope(report or " with ".join(names), owners, used)
+def owners(option: str) -> list[str]:
+    """Return the metrics that use an option, as `--metric NAME`."""
+    return [f"--metric {name}" for name in METRICS if option in used_by(name)]

@@ -5,7 +5,7 @@ from typing import Literal
 
 from synmt.options import Checked, rate, setting
 
-DECIDED = "--init"  # the initial model fixes all sizes
+DROPOUTS = "dropout", "attention_dropout", "activation_dropout"  # all that may change when training continues
 Positions = Literal["sinusoidal", "rotary"]
 
 
@@ -13,14 +13,14 @@ Positions = Literal["sinusoidal", "rotary"]
 class TransformerConfig(Checked):
     """The defaults are the settings of McDonald & Chiang (2021)."""
 
-    width: int = setting(512, "size of the hidden states", 2, 2**16, unless=DECIDED)
-    feedforward: int = setting(2048, "size inside feed-forward sublayers", 1, 2**20, unless=DECIDED)
-    encoder_layers: int = setting(6, "encoder layers", 1, 256, unless=DECIDED)
-    decoder_layers: int = setting(6, "decoder layers", 1, 256, unless=DECIDED)
-    heads: int = setting(8, "attention heads per layer", 1, unless=DECIDED, most=2**16)
-    cross_attention: Literal["all", "last"] = setting("all", "decoder layers that attend to the source", unless=DECIDED)
-    norm: Literal["pre", "post"] = setting("pre", "layer norm before each sublayer, or after it", unless=DECIDED)
-    positions: Positions = setting("sinusoidal", "added position vectors, or rotated queries and keys", unless=DECIDED)
+    width: int = setting(512, "size of the hidden states", 2, 2**16)
+    feedforward: int = setting(2048, "size inside feed-forward sublayers", 1, 2**20)
+    encoder_layers: int = setting(6, "encoder layers", 1, 256)
+    decoder_layers: int = setting(6, "decoder layers", 1, 256)
+    heads: int = setting(8, "attention heads per layer", 1, most=2**16)
+    cross_attention: Literal["all", "last"] = setting("all", "decoder layers that attend to the source")
+    norm: Literal["pre", "post"] = setting("pre", "layer norm before each sublayer, or after it")
+    positions: Positions = setting("sinusoidal", "added position vectors, or rotated queries and keys")
     dropout: float = rate(0.3, "dropout after embeddings and sublayers")
     attention_dropout: float = rate(0.3, "dropout of attention weights")
     activation_dropout: float = rate(0.3, "dropout inside feed-forward sublayers")

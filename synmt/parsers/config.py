@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from synmt.options import Checked, Scope, setting
+from synmt.options import Checked, Choice, Rules, setting
 from synmt.parsers.parser import (
     CONSTITUENCY,
     DEPENDENCY,
@@ -29,7 +29,7 @@ ParserName = Literal["benepar", "udpipe", "benepar+udpipe"]
 
 CITES = {"benepar": ("kitaev2018constituency",), "udpipe": ("straka2017tokenizing",)}  # papers, as in synmt.citations
 
-EMBEDDED, BENEPAR = "a parser without --model", ("parser benepar", "parser benepar+udpipe")
+BENEPAR = "parser benepar", "parser benepar+udpipe"
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,18 @@ class ParserConfig(Checked):
         metavar="NAME|PATH",
     )  # fmt: skip
     language: str = setting(
-        "en", "language of the small model: en, or de (udpipe); by default, that of a file's suffix", needs=EMBEDDED
+        "en", "language of the small model: en, or de (udpipe); by default, that of a file's suffix"
     )
     device: str = setting("cpu", "device of benepar: auto, cpu, cuda or cuda:N", needs=BENEPAR)
     trust_pickle: bool = setting(False, "allow a pickled benepar model, which can run code", needs=BENEPAR)
 
 
-def scope_of(given: Mapping[str, Any]) -> Scope:
-    """Return the scope with the circumstances that hold. given: option values by name."""
-    return Scope(circumstances={EMBEDDED: uses_embedded(given)})
+def choose(given: Mapping[str, Any]) -> Choice:
+    """Return what parsers need for their options. given: option values by name."""
+    return Choice(needs={} if uses_embedded(given) else {"language": "a parser without --model"})
+
+
+RULES = Rules(choose)
 
 
 def uses_embedded(given: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from synmt.options import MOST_JOBS, Checked, Scope, setting
+from synmt.options import MOST_JOBS, Checked, Choice, setting
 from synmt.streams import Message
 from synmt.text.tokenization import TokenizerName
 from synmt.trees.transitions import Constraints
@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from synmt.model.target import TargetSide
 
 SearchName = Literal["tokens", "words"]
-# Circumstances that settings depend on.
 AMONG_WORDS = "a model that writes arcs among its words"
-SHOWS_ARCS = "translations that are written with their arcs"
 
 
 @dataclass(frozen=True)
@@ -28,8 +26,8 @@ class SearchConfig(Checked):
     alpha: float = setting(0.6, "exponent of length penalty", -10, most=10)
     max_length_offset: int = setting(50, "maximum subwords beyond the length of the source", most=10**5)
     max_length_ratio: float | None = setting(None, "maximum subwords per source subword", most=1000)
-    min_length_ratio: float = setting(0.0, "minimum subwords per source subword", unless=AMONG_WORDS, most=1000)
-    no_repeat: int = setting(0, "never repeat N subwords in a row; 0: no limit", unless=AMONG_WORDS, most=1000)
+    min_length_ratio: float = setting(0.0, "minimum subwords per source subword", most=1000)
+    no_repeat: int = setting(0, "never repeat N subwords in a row; 0: no limit", most=1000)
     sample: bool = setting(False, "sample tokens at random, --n-best times")
     top_k: int = setting(0, "sample from the N most likely tokens; 0: all", needs="sample", most=2**22)
     seed: int = setting(1, "random seed of --sample", needs="sample")
@@ -37,11 +35,10 @@ class SearchConfig(Checked):
         "tokens",
         "if the model writes arcs, compare hypotheses with the same number of tokens; or of words, adding up"
         " trees of the same words",
-        needs=AMONG_WORDS,
         unless="sample",
     )
     constraints: Constraints = setting(
-        "strict", "if the model writes arcs: allow any; only legal ones; or only one tree", needs=SHOWS_ARCS
+        "strict", "if the model writes arcs: allow any; only legal ones; or only one tree"
     )
 
     def shortest(self, words: int) -> int:
@@ -108,9 +105,11 @@ class LogprobConfig(InputConfig):
     precision: Literal["auto", "fp32", "bf16"] = setting("auto", "auto: bf16 on a GPU, else fp32")
 
 
-def scope_of(side: "TargetSide", config: TranslateConfig) -> Scope:
-    """Return which circumstances hold for a model with this target side and this config."""
+def choose(side: "TargetSide", config: TranslateConfig) -> Choice:
+    """Return which options a model with this target side uses."""
     trees = side.spelling.trees if config.task == "translate" else ""
-    with_trees = config.format != "text" or config.n_best is not None
-    holding = {AMONG_WORDS: trees == "among", SHOWS_ARCS: trees == "among" or (trees == "apart" and with_trees)}
-    return Scope(circumstances=holding)
+    among, with_trees = trees == "among", config.format != "text" or config.n_best is not None
+    needs = {} if among else {"search": AMONG_WORDS}
+    if not (among or (trees == "apart" and with_trees)):
+        needs["constraints"] = "translations that are written with their arcs"
+    return Choice(AMONG_WORDS, lambda option: not (among and option in ("min-length-ratio", "no-repeat")), needs)

@@ -9,16 +9,15 @@ from typing import Literal
 from synmt.model.config import BatchBy
 from synmt.options import Checked, option_names, rate, setting
 
-VALIDATION, PREFIXES = "validation data", "a decoder that reads its whole prefix at each step"
-TREES, SPELLED_ARCS = "an encoder that reads trees", "a decoder that writes arcs among its words"
-OTHER_COMPONENTS = "other components in its place (--source-syntax, --target-syntax)"
+# Settings that only some training runs use.
+OF_VALIDATION = "patience", "select", "validation-beam"
+OF_FOLDER = "checkpoint-minutes", "report-every", "tensorboard"
+OF_TREES, OF_PREFIXES = ("tree-dropout",), ("prefixes", "prefix-tokens")
 
 
 @dataclass(frozen=True)
 class TrainingConfig(Checked):
-    merges: int = setting(
-        8000, "BPE merges to learn, jointly for both sides", 1, unless=("--codes", "--init"), most=2**22
-    )
+    merges: int = setting(8000, "BPE merges to learn, jointly for both sides", 1, most=2**22)
     batch_tokens: int = setting(4096, "batch size: sentences × longest", 1, most=2**24)
     batch_by: BatchBy = setting(
         "tokens",
@@ -28,10 +27,9 @@ class TrainingConfig(Checked):
     prefixes: int = setting(
         0,
         "random prefixes of each target to learn from per update; 0: all. Fewer are cheaper and teach less",
-        needs=PREFIXES,
         most=10**6,
     )
-    prefix_tokens: int = setting(16384, "tokens of prefixes to compute at a time", 1, needs=PREFIXES, most=2**24)
+    prefix_tokens: int = setting(16384, "tokens of prefixes to compute at a time", 1, most=2**24)
     accumulate: int = setting(1, "batches per update", 1, most=10**5)
     max_length: int = setting(1000, "skip and count training pairs with more subwords on a side", 1, 10**6)
     learning_rate: float = setting(3e-4, "peak learning rate of Adam", most=100)
@@ -41,19 +39,19 @@ class TrainingConfig(Checked):
     clip: float = setting(1.0, "clip gradients to this global norm; 0: off")
     label_smoothing: float = rate(0.1, "probability spread over the target vocabulary")
     word_dropout: float = rate(0.1, "share of tokens replaced by the unknown token")
-    tree_dropout: float = rate(0.0, "share of sentences to encode without their trees", needs=TREES)
+    tree_dropout: float = rate(0.0, "share of sentences to encode without their trees")
     subword_dropout: float = rate(0.0, "share of BPE merges to skip, for new subwords in each epoch")
     epochs: int = setting(100, "maximum passes over the data", 1)
     updates: int = setting(0, "maximum updates; 0: no limit")
     minutes: float = setting(0.0, "train for about X minutes; 0: no limit")
-    patience: int = setting(0, "stop N validations after the best; 0: off", needs=VALIDATION)
-    select: Literal["bleu", "chrf", "loss"] = setting("bleu", "score that selects the best model", needs=VALIDATION)
+    patience: int = setting(0, "stop N validations after the best; 0: off")
+    select: Literal["bleu", "chrf", "loss"] = setting("bleu", "score that selects the best model")
     validate_every: int = setting(0, "updates between validations; 0: one epoch")
-    validation_beam: int = setting(4, "beam size in validation", 1, needs=VALIDATION, unless="select loss", most=1000)
+    validation_beam: int = setting(4, "beam size in validation", 1, unless="select loss", most=1000)
     average: int = setting(1, "average the parameters of the last N validations", 1, most=1000)
-    checkpoint_minutes: float = setting(10.0, "minutes between extra checkpoints; 0: off", needs="--out")
-    report_every: int = setting(100, "updates between rows of log.tsv", 1, needs="--out")
-    tensorboard: bool = setting(False, "also log for TensorBoard, in tensorboard/ of --out", needs="--out")
+    checkpoint_minutes: float = setting(10.0, "minutes between extra checkpoints; 0: off")
+    report_every: int = setting(100, "updates between rows of log.tsv", 1)
+    tensorboard: bool = setting(False, "also log for TensorBoard, in tensorboard/ of --out")
     precision: Literal["auto", "fp32", "bf16"] = setting(
         "auto", "auto: bf16 on a GPU, else fp32 (try bf16 with AVX512-BF16)"
     )

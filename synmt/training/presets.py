@@ -1,19 +1,16 @@
 """Presets: the settings of the papers, and settings for two CPU cores. This module must not import torch."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict
-from functools import cache
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN, systems
 from synmt.model.config import ModelConfig
-from synmt.model.source import SourceSide, source_side_of
-from synmt.model.target import TargetSide, target_side_of
+from synmt.model.source import source_side_of
+from synmt.model.target import target_side_of
 from synmt.nn.config import TransformerConfig
-from synmt.options import Preset, Scope, config_of, option_names
+from synmt.options import Preset, config_of
 from synmt.text.tokenization import UNMARKED, TextConfig
-from synmt.training.config import OTHER_COMPONENTS, PREFIXES, SPELLED_ARCS, TREES, TrainingConfig
+from synmt.training.config import TrainingConfig
 
 # For two CPU cores and short sentences in a low-resource task: 1.1 million parameters besides the embeddings.
 SMALL = Preset(dict(
@@ -64,77 +61,3 @@ def components_of(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     of_source, of_target = systems()[system]
     source, target = given.get("source_syntax", of_source), given.get("target_syntax", of_target)
     return source.split("+"), target.split("+")
-
-
-@cache
-def owners() -> dict[str, tuple[str, ...]]:
-    """Return for each option of a component the choices that use it, such as `--model NAME`."""
-    components = [*ENCODER_COMPONENTS.items(), *DECODER_COMPONENTS.items()]
-    return {
-        option: (f"--model {name}",) for name, component in components for option in option_names(component, f"{name}-")
-    }
-
-
-def circumstances_of(source: SourceSide | None, target: TargetSide | None) -> dict[str, bool]:
-    """Return which circumstances hold in training; a side may be unknown (None)."""
-    found = {TREES: source.reads_trees} if source else {}
-    if target:
-        found[PREFIXES] = target.reads_prefixes
-        found[SPELLED_ARCS] = target.spelling.trees == "among"
-    return found
-
-
-@cache
-def bringing() -> dict[str, list[str]]:
-    """Return the components that bring about each circumstance, as their classes declare it."""
-    encoders, decoders = ENCODER_COMPONENTS.items(), DECODER_COMPONENTS.items()
-    return {
-        TREES: [name for name, kind in encoders if kind.reads_trees()],
-        PREFIXES: [name for name, kind in decoders if kind.prefixes],
-        SPELLED_ARCS: [name for name, kind in decoders if kind.writes and kind.writes.trees == "among"],
-    }
-
-
-def _sides(
-    source: Sequence[str], target: Sequence[str], settings: Mapping[str, Any]
-) -> tuple[SourceSide | None, TargetSide | None]:
-    """Return the sides of these components. An invalid side is None; making the model reports the error."""
-    encoder = decoder = None
-    with suppress(ValueError):
-        encoder = source_side_of(source, settings)
-    with suppress(ValueError):
-        decoder = target_side_of(target, settings)
-    return encoder, decoder
-
-
-def scope_of(given: Mapping[str, Any], start: ModelConfig | None = None) -> Scope:
-    """Return which options `synmt train` uses; given: the options of the command line, by name.
-
-    start: the config of the model that the run starts with. Raises ValueError for an unknown system.
-    """
-    settings = {name.replace("-", "_"): value for name, value in given.items()}
-    preset = PRESETS[given.get("preset", DEFAULT)]
-    source, target = (
-        (list(start.source.components), list(start.target.components)) if start else components_of(settings)
-    )
-    sides = (start.source, start.target) if start else _sides(source, target, resolve(preset, source, settings))
-    holding = {OTHER_COMPONENTS: _is_replaced(given), **circumstances_of(*sides)}
-    chosen = {f"--model {name}" for name in source + target}
-    used = {option for option, ways in owners().items() if chosen.intersection(ways)}
-    defaults = {name.replace("_", "-"): value for name, value in resolve(preset, source, {}).items()}
-    defaults |= _defaults_of(start) if start else {"model": PLAIN}
-    return Scope("+".join(dict.fromkeys(source + target)), owners(), used, {}, holding, bringing(), defaults)
-
-
-def _defaults_of(start: ModelConfig) -> dict[str, Any]:
-    """Return the options of the network and of the components of a model to start with."""
-    found = asdict(start.network)
-    for name, options in {**start.source.settings(), **start.target.settings()["components"]}.items():
-        found |= {f"{name}-{option}": value for option, value in options.items()}
-    return {name.replace("_", "-"): value for name, value in found.items()}
-
-
-def _is_replaced(given: Mapping[str, Any]) -> bool:
-    """Return whether --source-syntax and --target-syntax replace all components of the system."""
-    pairs = zip(systems().get(given.get("model", ""), ()), ("source-syntax", "target-syntax"), strict=False)
-    return any(option in given and component != PLAIN for component, option in pairs)

@@ -1,21 +1,25 @@
 """The options of `synmt train`, for a new model or a model that starts from a trained one."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, systems
+from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN, systems
 from synmt.model.config import ModelConfig
-from synmt.model.source import source_side
-from synmt.model.target import target_side
-from synmt.nn.config import TransformerConfig
-from synmt.options import Known, Preset, chosen, config_of, known_in, setting
+from synmt.model.folder import read_folder_config
+from synmt.model.source import SourceSide, source_side, source_side_of
+from synmt.model.target import TargetSide, target_side, target_side_of
+from synmt.nn.config import DROPOUTS, TransformerConfig
+from synmt.options import Choice, Preset, Rules, Setting, chosen, config_of, option_names, options_in, setting
 from synmt.text.tokenization import TextConfig, with_languages
-from synmt.training.config import OTHER_COMPONENTS, SPELLED_ARCS, VALIDATION, TrainingConfig
-from synmt.training.presets import DEFAULT, PRESETS, model_and_training, resolve
+from synmt.training.config import OF_PREFIXES, OF_TREES, OF_VALIDATION, TrainingConfig
+from synmt.training.presets import DEFAULT, PRESETS, components_of, model_and_training, resolve
 
-INIT, DEV = "--init", ("--dev-source", "--dev-tsv")
+DEV = "dev-source", "dev-tsv"
+OF_ARCS = "split-arcs", "root-arc"
 
 
 @dataclass(frozen=True)
@@ -24,13 +28,13 @@ class SystemConfig:
 
     model: str | None = setting(
         None, "any component below; see `--model SYSTEM --help`",
-        metavar="SYSTEM", unless=(INIT, OTHER_COMPONENTS), choices=tuple(systems()),
+        metavar="SYSTEM", choices=tuple(systems()),
     )  # fmt: skip
     source_syntax: str | None = setting(
-        None, f"or for the encoder: {', '.join(ENCODER_COMPONENTS)}", metavar="NAME+NAME", unless=INIT
+        None, f"or for the encoder: {', '.join(ENCODER_COMPONENTS)}", metavar="NAME+NAME"
     )
     target_syntax: str | None = setting(
-        None, f"and for the decoder: {', '.join(DECODER_COMPONENTS)}", metavar="NAME+NAME", unless=INIT,
+        None, f"and for the decoder: {', '.join(DECODER_COMPONENTS)}", metavar="NAME+NAME",
     )  # fmt: skip
     preset: str | None = setting(
         DEFAULT, "set of defaults; see `--preset NAME --help-all`",
@@ -38,20 +42,110 @@ class SystemConfig:
     )  # fmt: skip
     init: str | None = setting(None, "model to continue training, on any data", metavar="MODEL")
     split_arcs: bool | None = setting(
-        None, "write an arc as two tokens: direction, relation", needs=SPELLED_ARCS, unless=INIT
+        None, "write an arc as two tokens: direction, relation"
     )
-    root_arc: bool | None = setting(None, "write an arc for the root, too, at the end", needs=SPELLED_ARCS, unless=INIT)
-    codes: str | None = setting(None, "BPE codes to use instead of learning new ones", metavar="FILE", unless=INIT)
+    root_arc: bool | None = setting(None, "write an arc for the root, too, at the end")
+    codes: str | None = setting(None, "BPE codes to use instead of learning new ones", metavar="FILE")
 
 
 @cache
-def known() -> dict[str, Known]:
-    """Return the settings of a training run by name."""
-    found = {**known_in(SystemConfig), **known_in(TextConfig)}
-    found |= {**known_in(TrainingConfig, means={VALIDATION: DEV}), **known_in(TransformerConfig)}
+def known() -> dict[str, Setting]:
+    """Return the settings of a training run by the names of their options."""
+    found: dict[str, Setting] = {}
+    for config in (SystemConfig, TextConfig, TrainingConfig, TransformerConfig):
+        found |= options_in(config)
     for name, component in [*ENCODER_COMPONENTS.items(), *DECODER_COMPONENTS.items()]:
-        found |= known_in(component, f"{name}-")
+        found |= options_in(component, f"{name}-")
     return found
+
+
+@cache
+def of_components() -> dict[str, frozenset[str]]:
+    """Return the options of each component."""
+    components = [*ENCODER_COMPONENTS.items(), *DECODER_COMPONENTS.items()]
+    return {name: frozenset(option_names(component, f"{name}-")) for name, component in components}
+
+
+def choose(given: Mapping[str, Any], start: ModelConfig | None = None) -> Choice:
+    """Return the system of `synmt train`, and which options it uses; given: options and data files, by name.
+
+    start: the config of the model in --init, by default as in its folder. Raises BadInput for a bad folder, and
+    ValueError for an unknown system.
+    """
+    if "init" in given and not start:
+        start = read_folder_config(Path(given["init"]), ModelConfig)[0]
+    start = start if "init" in given else None
+    settings = {name.replace("-", "_"): value for name, value in given.items()}
+    preset = PRESETS[given.get("preset", DEFAULT)]
+    if start:
+        source, target = list(start.source.components), list(start.target.components)
+    else:
+        source, target = components_of(settings)
+    encoder, decoder = (
+        (start.source, start.target) if start else _sides(source, target, resolve(preset, source, settings))
+    )
+    of_others = [options for name, options in of_components().items() if name not in (*source, *target)]
+    unused = frozenset().union(*of_others, ["merges"] if "codes" in given else [], _of_new_models() if start else [])
+    unused |= {"model"} if _is_replaced(given) else set()
+    needs = {} if set(DEV) & given.keys() else dict.fromkeys(OF_VALIDATION, "--dev-source or --dev-tsv")
+    if encoder and not encoder.reads_trees:
+        needs |= dict.fromkeys(OF_TREES, "an encoder that reads trees")
+    if decoder and not decoder.reads_prefixes:
+        needs |= dict.fromkeys(OF_PREFIXES, "a decoder that reads its whole prefix at each step")
+    if decoder and decoder.spelling.trees != "among" and not start:
+        needs |= dict.fromkeys(OF_ARCS, "a decoder that writes arcs among its words")
+    defaults = {name.replace("_", "-"): value for name, value in resolve(preset, source, {}).items()}
+    defaults |= _defaults_of(start) if start else {"model": PLAIN}
+    name = "+".join(dict.fromkeys(source + target))
+    return Choice(name, lambda option: option not in unused, needs, defaults)
+
+
+def owners(option: str) -> list[str]:
+    """Return the systems that use an option, as `--model NAME`."""
+    encoders = [name for name, kind in ENCODER_COMPONENTS.items() if option in OF_TREES and kind.reads_trees()]
+    decoders = [
+        name
+        for name, kind in DECODER_COMPONENTS.items()
+        if (option in OF_PREFIXES and kind.prefixes)
+        or (option in OF_ARCS and kind.writes and kind.writes.trees == "among")
+    ]
+    own = [name for name, options in of_components().items() if option in options]
+    return [f"--model {name}" for name in encoders + decoders + own]
+
+
+RULES = Rules(choose, owners)
+
+
+def _of_new_models() -> set[str]:
+    """Return the options that --init decides."""
+    sizes = {each for each in option_names(TransformerConfig) if each.replace("-", "_") not in DROPOUTS}
+    return sizes.union(option_names(SystemConfig), {"merges", "tokenizer"}) - {"init", "preset"}
+
+
+def _sides(
+    source: Sequence[str], target: Sequence[str], settings: Mapping[str, Any]
+) -> tuple[SourceSide | None, TargetSide | None]:
+    """Return the sides of these components. An invalid side is None; making the model reports the error."""
+    encoder = decoder = None
+    with suppress(ValueError):
+        encoder = source_side_of(source, settings)
+    with suppress(ValueError):
+        decoder = target_side_of(target, settings)
+    return encoder, decoder
+
+
+def _defaults_of(start: ModelConfig) -> dict[str, Any]:
+    """Return the options of the network and of the components of a model to start with."""
+    found = asdict(start.network)
+    for name, options in {**start.source.settings(), **start.target.settings()["components"]}.items():
+        found |= {f"{name}-{option}": value for option, value in options.items()}
+    return {name.replace("_", "-"): value for name, value in found.items()}
+
+
+def _is_replaced(given: Mapping[str, Any]) -> bool:
+    """Return whether --source-syntax and --target-syntax replace all components of the system."""
+    pairs = zip(systems().get(given.get("model", ""), ()), ("source-syntax", "target-syntax"), strict=False)
+    return any(option in given and component != PLAIN for component, option in pairs)
 
 
 def configs_of(

@@ -74,7 +74,7 @@ class MaskAlign(Checked):
     entropy_smoothing: float = setting(
         0.05, "λ, added to attention weights before their entropy is computed", 1e-9, unless="no_agreement"
     )
-    guidance: float = setting(4.0, "γ, the weight of the links from --guide", needs="--guide")
+    guidance: float = setting(4.0, "γ, the weight of the links from --guide")
     diagonal: float = setting(0.0, "κ, how strongly attention favours the diagonal at first; try 4 with few pairs")
     causal: bool = setting(False, "predict each word only from the previous ones")
     no_leak: bool = setting(False, "do without the key for words that have no counterpart")
