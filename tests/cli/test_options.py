@@ -132,9 +132,7 @@ def lines(folder: Path) -> Iterator[Line]:
             yield "parse", ["--input", kind, *again, "--parser", str(parser), "--model", "x"]
     yield "score", [*minimal["score"], "--metric", "aer", "--source", FILE, "--target", FILE]
     yield "transitions", ["--invert"]
-    for more in (["--method", "direct"], ["--markup"], ["--markup", "--strip"]):
-        yield "project", more
-    yield "translate", ["model", "--markup", "--aligner", FILE]
+    yield "project", ["--method", "direct"]
     for side in ("--target", "--source"):
         yield "challenge query", ["--links", FILE, side, FILE]
 

@@ -201,7 +201,7 @@ def of_translation(source: Random) -> dict[str, Any]:
     options |= some(TranslateConfig, source, 0.25)
     # Leave out options for other input, for searches that the twin does not do, for random draws, and options that take
     # seconds.
-    others = "search", "sample", "top-k", "seed", "jobs", "markup"
+    others = "search", "sample", "top-k", "seed", "jobs"
     return used(translate, {name: value for name, value in options.items() if name not in others}, source)
 
 

@@ -351,6 +351,6 @@ def test_a_projection_reports_links_that_seem_to_count_from_1(tmp_path: Path) ->
     (tmp_path / "marked").write_text("a <b>b</b> c\td e f\t1-1 2-2\n" * 20)
     said = "no link names a word 0: do the words count from 1? Here they count from 0"
     assert said in shell("synmt project --target-language de lines", tmp_path).stderr
-    assert said in shell("synmt project --markup --target-language de marked", tmp_path).stderr
+    assert said in shell("synmt markup --target-language de marked", tmp_path).stderr
     (tmp_path / "lines").write_text(f"{record}\td e f\t1-1 2-0\n" * 20)
     assert said not in shell("synmt project --target-language de lines", tmp_path).stderr
