@@ -8,13 +8,12 @@ import click
 from synmt.cli.paths import Reads
 from synmt.cli.sections import in_section, options_of
 from synmt.metrics import METRICS
-from synmt.metrics.config import CATEGORIES, FORMS, MetricConfig, scope_of, unknown
+from synmt.metrics.config import FORMS, MetricConfig, scope_of, unknown
 from synmt.metrics.testsets import reference_files
 from synmt.options import Scope, option_names
 
 DEFAULT = "bleu", "chrf"
 TABLES = "--test sign", "--segments"  # tests that read tables of scores
-WITHOUT = "--errors", "--by-relation", "--reliability", *TABLES  # reports and tests without metrics
 
 
 def metric_names(context: click.Context, parameter: click.Parameter, names: str) -> list[str]:
@@ -27,7 +26,7 @@ def metric_names(context: click.Context, parameter: click.Parameter, names: str)
 
 def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --metric and the settings of MetricConfig."""
-    names = in_section("Metrics", unless=WITHOUT)(
+    names = in_section("Metrics", unless=TABLES)(
         "-m",
         "--metric",
         "metrics",
@@ -36,7 +35,7 @@ def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="NAME,...",
         help=f"Any of {', '.join(METRICS)}.",
     )
-    return names(options_of(MetricConfig, "Metrics", unless=("--by-relation", *TABLES))(command))
+    return names(options_of(MetricConfig, "Metrics", unless=TABLES)(command))
 
 
 def scope_of_metrics(given: Mapping[str, Any]) -> Scope:
@@ -44,11 +43,8 @@ def scope_of_metrics(given: Mapping[str, Any]) -> Scope:
     read for help."""
     if not set(given) & set(option_names(MetricConfig)):
         return Scope()  # without importing any metric
-    if "reliability" in given:
-        return scope_of((), "--reliability", "scored links")
     names = given.get("metric", DEFAULT)
-    typed = [name for name in names.split(",") if name in METRICS] if isinstance(names, str) else names
-    return scope_of(CATEGORIES if "errors" in given else typed)
+    return scope_of([name for name in names.split(",") if name in METRICS] if isinstance(names, str) else names)
 
 
 def references(required: bool) -> Callable[..., Any]:

@@ -33,7 +33,7 @@ GROUPS = {
         "significance": "Test whether systems differ significantly.",
         "run": "Train, test and compare the systems of a run file.",
         "challenge": "Find sentences for syntactic challenge sets.",
-        "inspect": "Show masks, attention, word links and training curves.",
+        "inspect": "Show what models and aligners have learned, and where they err.",
         "cite": "Print BibTeX for what you use.",
     },
     "Building blocks": {

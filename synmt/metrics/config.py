@@ -89,13 +89,12 @@ def unknown(name: object, remedy: str) -> str:
 
 
 DEFAULTS = MetricConfig()
-CATEGORIES = "cPcA", "wPcA", "cPwA", "wPwA"  # metrics of --errors: correct/wrong prediction, correct/wrong alignment
+CATEGORIES = "cPcA", "wPcA", "cPwA", "wPwA"  # metrics of words: correct/wrong prediction, correct/wrong alignment
 # The options for reading each kind of item.
 OF_READING: Mapping[Compared, tuple[str, ...]] = {
     "translations": ("detokenize",),
     "links": ("link-base", "reference-base"),
     "predictions": ("reference-base",),
-    "scored links": ("reference-base",),
 }
 
 
@@ -110,11 +109,8 @@ def declaring(cites: tuple[str, ...], uses: tuple[str, ...] = ()) -> Callable[[M
     return declare
 
 
-def scope_of(names: Sequence[str], report: str = "", compared: Compared | None = None) -> Scope:
-    """Return which options of MetricConfig the metrics of these names use.
-
-    report, compared: an option such as --reliability that needs no metric, and the kind of items that it compares.
-    """
+def scope_of(names: Sequence[str]) -> Scope:
+    """Return which options of MetricConfig the metrics of these names use."""
 
     def used_by(name: str) -> frozenset[str]:
         made = METRICS[name]
@@ -125,5 +121,5 @@ def scope_of(names: Sequence[str], report: str = "", compared: Compared | None =
         option: tuple(f"--metric {name}" for name, used in known.items() if option in used)
         for option in option_names(MetricConfig)
     }
-    used = frozenset(OF_READING[compared] if compared else ()).union(*(known[name] for name in names))
-    return Scope(report or " with ".join(names), owners, used)
+    used = frozenset[str]().union(*(known[name] for name in names))
+    return Scope(" with ".join(names), owners, used)

@@ -155,7 +155,7 @@ def scored(folder: Path) -> None:
 def calibrated(folder: Path) -> None:
     (folder / "found").write_text(jsonl(PAIRS))
     given: list[str | Path] = [folder / "found", "--references", folder / "links", "--format", "tsv"]
-    assert b"\t6\t61.6667\t100.0000" in output_of("score", "--reliability", *given)
+    assert b"\t6\t61.6667\t100.0000" in output_of("inspect", "reliability", *given)
 
 
 def queried(folder: Path) -> None:
