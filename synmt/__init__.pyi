@@ -319,6 +319,15 @@ def logprob(
     max_tokens: int = 2000,
     sum_trees: int = 0,
 ) -> collections.abc.Iterator[synmt.search.scores.ForcedTarget]: ...
+def markup(
+    pairs: collections.abc.Iterable[collections.abc.Sequence[Sentence]] | pathlib.Path,
+    aligner: str | pathlib.Path | None = None,
+    *,
+    on_error: Literal["fail", "blank"] = "fail",
+    source_language: str | None = None,
+    target_language: str | None = None,
+    tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
+) -> collections.abc.Iterator[str]: ...
 def parse(
     sentences: pathlib.Path | collections.abc.Iterable[str | collections.abc.Sequence[str] | synmt.api.given.HasLine],
     parser: Literal["benepar", "udpipe", "benepar+udpipe"] = "benepar",
@@ -417,6 +426,9 @@ def significance(
     link_base: int | None = None,
     reference_base: int | None = None,
 ) -> list[synmt.metrics.significance.Comparison]: ...
+def strip_markup(
+    sentences: collections.abc.Iterable[str] | pathlib.Path, *, on_error: Literal["fail", "blank"] = "fail"
+) -> collections.abc.Iterator[str]: ...
 def symmetrize(
     links: str | pathlib.Path | collections.abc.Sequence[str | pathlib.Path],
     pairs: collections.abc.Iterable[tuple[Sentence, Sentence]] | pathlib.Path,

@@ -185,8 +185,8 @@ def config_of(config: type[Config], settings: Mapping[str, Any], prefix: str = "
 
 
 def options_in(config: Any, prefix: str = "") -> dict[str, Setting]:
-    """Return the settings of a config by the names of their options, such as `pascal-heads` for `heads` under the prefix
-    `pascal-`. Raises ValueError for a condition that names no setting of the config."""
+    """Return the settings of a config by the names of their options, such as `gcn-layers` for `layers` under the prefix
+    `gcn-`. Raises ValueError for a condition that names no setting of the config."""
     named = {each.name: f"{prefix}{each.name}".replace("_", "-") for each in settings_of(config)}
 
     def options(conditions: tuple[str, ...]) -> tuple[str, ...]:
@@ -252,12 +252,14 @@ def without_effect(
     their defaults."""
     choice = rules.choose(given)
     defaults = {**{name: each.default for name, each in settings.items()}, **choice.defaults}
-    values = {**defaults, **given}
-    causes = {
-        name: Message(cause)
-        for name in given
-        if name in settings and (cause := _unmet(settings[name], values) or _unused(name, choice, given, rules))
-    }
+    values, options = {**defaults, **given}, [name for name in given if name in settings]
+    causes: dict[str, str] = {}
+    for name in options:
+        cause = _unmet(settings[name], values)
+        if not cause and (name in choice.needs or not choice.uses(name)):
+            cause = _unused(name, choice, given, rules, [other for other in options if other != name])
+        if cause:
+            causes[name] = Message(cause)
     return causes, [name for name in causes if given[name] != defaults[name]]
 
 
@@ -279,20 +281,18 @@ def holds(condition: str, values: Mapping[str, Any]) -> bool:
     return wanted in map(str, several) if wanted else value not in (None, False, "", ())
 
 
-def _unused(name: str, choice: Choice, given: Mapping[str, Any], rules: Rules) -> str:
-    """Return why the choice does not use an option, "" if it does."""
-    if name not in choice.needs and choice.uses(name):
-        return ""
+def _unused(name: str, choice: Choice, given: Mapping[str, Any], rules: Rules, others: Sequence[str]) -> str:
+    """Return why the choice does not use an option; others: the other options that are given."""
     ways = rules.owners(name)
     names = ", ".join(way.rpartition(" ")[2] for way in ways)
     if name in choice.needs:
-        return f"--{name} needs {choice.needs[name]}" + (f" ({names})" if ways else "")
-    for other in given:
-        others = {each: value for each, value in given.items() if each != other}
-        if other != name and not (ways and other in CHOOSING) and rules.choose(others).uses(name):
+        need = choice.needs[name]
+        return f"--{name} needs {need}" + (f" ({names})" if ways and not need.startswith("--") else "")
+    for other in others:
+        without = {each: value for each, value in given.items() if each != other}
+        if not (ways and other in CHOOSING) and rules.choose(without).uses(name):
             return f"--{name} has no effect with --{other}"
-    belongs = f"it belongs to {names}: add {ways[0]}" if ways else "nothing uses it here"
-    return f"{choice.name} does not use --{name}; {belongs}"
+    return f"{choice.name} does not use --{name}" + (f"; it belongs to {names}: add {ways[0]}" if ways else "")
 
 
 def check_keywords(given: Mapping[str, Any], known: Mapping[str, Setting]) -> None:

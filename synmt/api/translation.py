@@ -1,7 +1,7 @@
 """Translation: the functions behind `synmt translate` and `synmt logprob`."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -22,7 +22,7 @@ from synmt.search.translation import Translation, Translator, load
 from synmt.streams import BadLines, Latest, Line, Notes, OnError, shown
 from synmt.streams.pool import processes
 
-OWN = ("n_best", "format", "precision", "jobs", "markup")  # settings that Model's methods decide themselves
+OWN = ("n_best", "format", "precision", "jobs")  # settings that Model's methods decide themselves
 Opened = tuple[tuple[Path, ...], SearchConfig, TranslateConfig, str]
 OF_TEXT = [each for each in settings_of(TranslateConfig) if each.name not in OWN]
 OF_SEARCH = [*settings_of(SearchConfig), *OF_TEXT]

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from synmt.cli.metric_options import output_format
+from synmt.cli.options import bad_input, or_stdin
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionGroup, SectionOption, options_of
 from synmt.inspection import PictureConfig, PictureForm
+from synmt.metrics.config import MetricConfig
 from synmt.options import config_of
 from synmt.streams import LineWriter, WrongUsage, nth_line, read_lines, readable, write_lines
 
@@ -25,8 +28,11 @@ Examples:
   synmt inspect attention model test.en --format html > attention.html
   synmt inspect links found.jsonl > links.html
   synmt inspect curves base model --format png > curves.png
+  synmt inspect relations parsed.jsonl --references gold.jsonl
+  synmt inspect reliability found.jsonl --references gold.links
 """
 PICTURES = get_args(PictureForm)
+OF_PICTURES = tuple(f"--format {each}" for each in PICTURES)
 of_matrices = partial(click.option, cls=SectionOption, unless="--format html")  # a page shows all layers and heads
 
 sentence_number = click.option(
@@ -39,12 +45,17 @@ def form(*names: str) -> Any:
     chosen = click.option(
         "--format", "form", cls=SectionOption, type=click.Choice(names), default=names[0], help="Format of the output."
     )
-    return lambda command: chosen(options_of(PictureConfig, "Pictures")(command))
+    of_pictures = options_of(PictureConfig, "Pictures", needs=OF_PICTURES, only=["title", "width"])
+    of_png = options_of(PictureConfig, "Pictures", needs=("--format png",), only=["dpi"])
+    return lambda command: chosen(of_pictures(of_png(command)))
+
+
+reference = click.option("-r", "--references", required=True, metavar="REF", type=Reads(), help="File of references.")
 
 
 @click.group(cls=SectionGroup, epilog=EPILOG)
 def command() -> None:
-    """Show masks, attention, word links and training curves.
+    """Show what models and aligners have learned, and where they err.
 
     Tables, pictures and pages go to standard output. Layers, heads and sentences are counted from 1.
     """
@@ -167,6 +178,43 @@ def curves(models: tuple[Path, ...], form: Any, **look: Any) -> None:
 
     runs = [read_curves(model) for model in models]
     write(TABLES, (runs,), draw_curves, form, look)
+
+
+@command.command()
+@click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads())
+@reference
+@output_format("How to print the table")
+def relations(hypotheses: tuple[str, ...], references: str, form: str) -> None:
+    """Compare trees with a reference, relation by relation.
+
+    Files have parse records or CoNLL-U. Each relation has the number of reference words with it, the percentage of them
+    with the right head, and precision, recall and F1 of heads with relations.
+    """
+    from synmt.metrics.reading import Files
+    from synmt.metrics.scoring import report_relations
+
+    with bad_input():
+        write_lines(report_relations(Files(or_stdin(hypotheses), (references,)), form))
+
+
+@command.command()
+@click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads())
+@reference
+@options_of(MetricConfig, "Input", only=["reference-base"])
+@output_format("How to print the table")
+def reliability(hypotheses: tuple[str, ...], references: str, reference_base: int | None, form: str) -> None:
+    """Compare the scores of links with their precision.
+
+    Hypotheses are JSON lines of `synmt align --format jsonl`, and the reference has links: 0-0 1-2, or 1p3 for a
+    possible link. The table sorts links into ten bins by score. The last line is the expected calibration error, also
+    at the best temperature.
+    """
+    from synmt.metrics.reading import Files
+    from synmt.metrics.reliability import report_reliability
+
+    with bad_input():
+        files = Files(or_stdin(hypotheses), (references,))
+        write_lines(report_reliability(files, MetricConfig(reference_base=reference_base), form))
 
 
 def write(

@@ -9,13 +9,12 @@ import click
 from synmt.cli.paths import Reads
 from synmt.cli.sections import in_section, options_of
 from synmt.metrics import METRICS
-from synmt.metrics.config import CATEGORIES, FORMS, MetricConfig, choose, owners, unknown
+from synmt.metrics.config import FORMS, MetricConfig, choose, owners, unknown
 from synmt.metrics.testsets import reference_files
 from synmt.options import Choice, Rules, option_names
 
 DEFAULT = "bleu", "chrf"
 TABLES = "--test sign", "--segments"  # tests that read tables of scores
-WITHOUT = "--errors", "--by-relation", "--reliability", *TABLES  # reports and tests without metrics
 
 
 def metric_names(context: click.Context, parameter: click.Parameter, names: str) -> list[str]:
@@ -28,7 +27,7 @@ def metric_names(context: click.Context, parameter: click.Parameter, names: str)
 
 def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --metric and the settings of MetricConfig."""
-    names = in_section("Metrics", unless=WITHOUT)(
+    names = in_section("Metrics", unless=TABLES)(
         "-m",
         "--metric",
         "metrics",
@@ -37,7 +36,7 @@ def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="NAME,...",
         help=f"Any of {', '.join(METRICS)}.",
     )
-    return names(options_of(MetricConfig, "Metrics", unless=("--by-relation", *TABLES))(command))
+    return names(options_of(MetricConfig, "Metrics", unless=TABLES)(command))
 
 
 def choose_metrics(given: Mapping[str, Any]) -> Choice:
@@ -45,13 +44,12 @@ def choose_metrics(given: Mapping[str, Any]) -> Choice:
     read for help."""
     if not set(given) & set(option_names(MetricConfig)):
         return Choice()  # without importing any metric
-    if "reliability" in given:
-        return choose((), "--reliability", "scored links")
     names = given.get("metric", DEFAULT)
-    typed = [name for name in names.split(",") if name in METRICS] if isinstance(names, str) else names
-    choice = choose(CATEGORIES if "errors" in given else typed)
+    choice = choose([name for name in names.split(",") if name in METRICS] if isinstance(names, str) else names)
     by_sentence = "by-sentence" in given
-    return replace(choice, uses=lambda option: choice.uses(option) and not (by_sentence and option == "effective-order"))
+    return replace(
+        choice, uses=lambda option: choice.uses(option) and not (by_sentence and option == "effective-order")
+    )
 
 
 RULES = Rules(choose_metrics, owners)

@@ -26,6 +26,10 @@ def _segmenter(context: click.Context, parameter: click.Parameter, codes: str | 
     return Bpe.load(codes).segment if codes else None
 
 
+of_aligner = in_section("Links")(
+    "--aligner", metavar="MODEL", type=Reads(), help="Find the links with this MODEL of `synmt align`."
+)
+
 bpe = in_section("Options")(
     "--bpe",
     "segment",

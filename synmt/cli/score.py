@@ -21,12 +21,13 @@ Examples:
   synmt score base.de mask.de -r test.de --confidence --format latex
   synmt score base.de mask.de -r test.de --by-length 10,20 --source test.en
   synmt parse test.en | synmt score --references gold.ptb --metric evalb
-  synmt score parsed.jsonl --references gold.jsonl --by-relation
-  synmt score found.jsonl --references gold.links --reliability
+  synmt score found.links --references gold.links --metric aer,precision,recall
 """
-
-
-WHOLE_FILES = "--by-relation", "--reliability"  # reports of whole files, without metrics
+HINTS = {
+    "--by-relation": "`synmt inspect relations` compares trees relation by relation",
+    "--reliability": "`synmt inspect reliability` compares link scores with precision",
+    "--errors": f"name the metrics: --metric {','.join(CATEGORIES)}",
+}
 in_input, of_output = in_section("Input"), in_section("Options")
 
 
@@ -40,19 +41,19 @@ def lengths(context: click.Context, parameter: click.Parameter, value: str | Non
     return limits
 
 
-COMMON = "references metric by-length by-sentence confidence errors by-relation reliability source format tokenize case"
+COMMON = "references metric by-length by-sentence confidence source format tokenize case"
 
 
-@click.command(cls=SectionCommand, epilog=EPILOG, rules=RULES, common=COMMON)
+@click.command(cls=SectionCommand, epilog=EPILOG, rules=RULES, hints=HINTS, common=COMMON)
 @click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads())
 @references(required=True)
 @in_input(
-    "--source", metavar="FILE", needs=("--by-length", "--target"), unless="--by-relation", type=Reads(),
+    "--source", metavar="FILE", needs=("--by-length", "--target"), type=Reads(),
     callback=lambda context, parameter, name: source_file(name),
     help="Sources, for --by-length: text, records or a sacreBLEU set.",
 )  # fmt: skip
 @in_input(
-    "--target", metavar="FILE", type=Reads(), needs="--source", unless="--by-relation",
+    "--target", metavar="FILE", type=Reads(), needs="--source",
     help="Targets, to check that links stay inside the sentences.",
 )  # fmt: skip
 @in_input(
@@ -60,26 +61,16 @@ COMMON = "references metric by-length by-sentence confidence errors by-relation 
     "limits",
     callback=lengths,
     metavar="N,...",
-    unless=WHOLE_FILES,
     help="Also score by length: sentences of up to N words, and longer ones.",
 )
 @metric_options
 @of_output(
-    "--by-sentence", is_flag=True, unless=(*WHOLE_FILES, "--by-length", "--confidence"),
+    "--by-sentence", is_flag=True, unless=("--by-length", "--confidence"),
     help="Print the score of each sentence, one per line.",
 )  # fmt: skip
 @of_output(
-    "--confidence", is_flag=True, unless=(*WHOLE_FILES, "--by-length"),
+    "--confidence", is_flag=True, unless="--by-length",
     help="Add 95% intervals, from 10,000 resamples.",
-)  # fmt: skip
-@of_output(
-    "--errors", is_flag=True, unless=WHOLE_FILES,
-    help="Classify target words by prediction and link.",
-)  # fmt: skip
-@of_output("--by-relation", is_flag=True, help="Compare trees relation by relation.")
-@of_output(
-    "--reliability", is_flag=True, unless="--by-relation",
-    help="Compare link scores with precision.",
 )  # fmt: skip
 @output_format("How to print scores")
 def command(
@@ -91,9 +82,6 @@ def command(
     target: str | None,
     by_sentence: bool,
     confidence: bool,
-    errors: bool,
-    by_relation: bool,
-    reliability: bool,
     form: str,
     **settings: Any,
 ) -> None:
@@ -107,18 +95,11 @@ def command(
     upos uas las                      CoNLL-U (CoNLL 2018) or parse records
     clas mlas blex words tokens …     CoNLL-U
     aer precision recall f1           links: 0-0 1-2, or 1p3 for a possible link
-
-    --errors, --by-relation and --reliability print a report instead. They read JSON lines of `synmt align
-    --predictions`, parse records, and JSON lines of `synmt align`.
+    cPcA wPcA cPwA wPwA               JSON lines of `synmt align --predictions`
     """
     from synmt.metrics.reading import Files
-    from synmt.metrics.reliability import report_reliability
-    from synmt.metrics.scoring import report_relations, score_files
+    from synmt.metrics.scoring import score_files
 
     files = Files(or_stdin(hypotheses), references, source, target)
     with bad_input():
-        if by_relation or reliability:
-            write = report_relations if by_relation else report_reliability
-            return write_lines(write(files, MetricConfig(**settings), form))
-        names = CATEGORIES if errors else metrics
-        write_lines(score_files(names, files, MetricConfig(**settings), limits, form, by_sentence, confidence))
+        write_lines(score_files(metrics, files, MetricConfig(**settings), limits, form, by_sentence, confidence))

@@ -55,7 +55,8 @@ class SectionOption(click.Option):
     """An option in a section of the help, with the conditions under which it has an effect.
 
     setting: the field of a config that it is made from; without it, `needs` and `unless` are conditions about other
-    options, such as "--format jsonl". of_component: whether the option belongs to one component or method, after which its section is named.
+    options, such as "--format jsonl". of_component: whether the option belongs to one component or method, after which
+    its section is named.
     """
 
     def __init__(
@@ -70,8 +71,8 @@ class SectionOption(click.Option):
     ) -> None:
         super().__init__(*names, **rest)
         name = _name(self)
-        of_option = {"needs": _bare(needs), "unless": _bare(unless), "option": name}
-        self.setting = setting or Setting(name, rest.get("default"), **of_option)
+        default = rest.get("default")
+        self.setting = setting or Setting(name, default, needs=_bare(needs), unless=_bare(unless), option=name)
         self.section = section
         self.of_component = of_component
 
@@ -128,8 +129,9 @@ class SectionCommand(click.Command):
         common: str = "",
         **rest: Any,
     ) -> None:
-        """rules: which options the command uses; hints: what to use instead of the options of similar programs; common: the names of the options that `--help` shows, between spaces, where
-        the others need `--help-all`; "" if `--help` shows all."""
+        """rules: which options the command uses; hints: what to use instead of the options of similar programs; common:
+        the names of the options that `--help` shows, between spaces, where the others need `--help-all`; "" if `--help`
+        shows all."""
         super().__init__(*names, **rest)
         self.rules = rules or Rules()
         self.hints = hints or {}
@@ -206,7 +208,9 @@ class SectionCommand(click.Command):
         return [
             each
             for each in used
-            if not isinstance(each, SectionOption) or each.setting.option in self.common or (each.of_component and chosen)
+            if not isinstance(each, SectionOption)
+            or each.setting.option in self.common
+            or (each.of_component and chosen)
         ]
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
@@ -270,7 +274,7 @@ def options_of(
 ) -> Decorator:
     """Add an option for each setting of a config, such as --pascal-heads for `heads` under the prefix `pascal-`.
 
-    preset: whether a preset may change the defaults, so that an option that is not given is None; needs, unless: further
+    preset: whether a preset may change the defaults, so that an option that is not given is None; needs, unless: more
     conditions, as in SectionOption; short: second names, such as -t; only: the options to add; of_component: as in
     SectionOption.
     """

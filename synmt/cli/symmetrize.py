@@ -1,5 +1,6 @@
 """`synmt symmetrize`"""
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -8,7 +9,7 @@ from synmt.alignment.config import SymmetrizeConfig
 from synmt.cli.options import on_error, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section, options_of
-from synmt.options import config_of, option_names
+from synmt.options import Choice, Rules, config_of, option_names
 from synmt.streams import OnError, WrongUsage
 from synmt.text.tokenization import TextConfig, with_languages
 
@@ -23,13 +24,17 @@ Examples:
 """
 FILES = "name the files of links without an option: synmt symmetrize FORWARD BACKWARD"
 HINTS = {"-i": FILES, "-j": FILES, "-c": "--heuristic names how the directions are merged"}
-PAIRS = ("--pairs",)
 HOW = {"heuristic", "threshold"}
 OF_WORDS = {"lexicon", "end-punctuation", "tree-links", "scores"}
 OTHERS = {*option_names(SymmetrizeConfig)} - HOW - OF_WORDS
 
 
-@click.command("symmetrize", cls=SectionCommand, epilog=EPILOG, hints=HINTS)
+def _choose(given: Mapping[str, Any]) -> Choice:
+    of_words = [*OF_WORDS, *option_names(TextConfig)]
+    return Choice(needs={} if given.get("pairs") else dict.fromkeys(of_words, "--pairs"))
+
+
+@click.command("symmetrize", cls=SectionCommand, epilog=EPILOG, rules=Rules(_choose), hints=HINTS)
 @click.argument("links", nargs=-1, required=True, metavar="LINKS...", type=Reads())
 @options_of(SymmetrizeConfig, "Links", only=HOW)
 @options_of(SymmetrizeConfig, "Links", only=OTHERS)
@@ -37,8 +42,8 @@ OTHERS = {*option_names(SymmetrizeConfig)} - HOW - OF_WORDS
     "--pairs", multiple=True, metavar="FILE", type=Reads(),
     help="The sentence pairs: a file of `source TAB target` lines or, given twice, two parallel files.",
 )  # fmt: skip
-@options_of(SymmetrizeConfig, "Words", needs=PAIRS, only=OF_WORDS)
-@options_of(TextConfig, "Words", needs=PAIRS)
+@options_of(SymmetrizeConfig, "Words", only=OF_WORDS)
+@options_of(TextConfig, "Words")
 @on_error
 def command(links: tuple[str, ...], pairs: tuple[str, ...], on_error: OnError, **settings: Any) -> None:
     """Merge files of links into one.

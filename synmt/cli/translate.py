@@ -10,7 +10,6 @@ from synmt.cli.options import input_files, on_error, or_stdin, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.options import Choice, Rules, config_of
-from synmt.projection.config import DOUBTFUL
 from synmt.search.config import SearchConfig, TranslateConfig, choose
 from synmt.streams import BadLines, OnError
 
@@ -20,11 +19,16 @@ Examples:
   synmt translate model < test.en > test.de
   synmt parse test.en | synmt translate model --beam 5 --n-best 5 > test.jsonl
   synmt parse test.en | synmt translate model other-model > test.de
-  synmt translate model --markup --aligner aligner < page.en > page.de
 """
 
-COMMON = "beam alpha sample constraints n-best format markup aligner precision jobs batch-tokens device"
-HINTS = dict.fromkeys(("--score", "--sum-trees"), "`synmt logprob` scores given translations")
+COMMON = "beam alpha sample constraints n-best format precision jobs batch-tokens device"
+HINTS = {
+    **dict.fromkeys(("--score", "--sum-trees"), "`synmt logprob` scores given translations"),
+    **dict.fromkeys(
+        ("--markup", "--aligner"),
+        "`synmt strip-markup` removes tags before translation, and `synmt markup` restores them",
+    ),
+}
 
 
 def _choose(given: Mapping[str, Any]) -> Choice:
@@ -42,16 +46,10 @@ def _choose(given: Mapping[str, Any]) -> Choice:
 @click.argument("model", type=Reads(path_type=Path))
 @input_files
 @options_of(TranslateConfig, "Output")
-@in_section("Output")(
-    "--aligner", metavar="MODEL", type=Reads(path_type=Path), needs="--markup",
-    help="MODEL of `synmt align`, to place tags.",
-)  # fmt: skip
 @in_section("Output")("--device", metavar="NAME", default="auto", help="auto, cpu, cuda or cuda:N.")
 @options_of(SearchConfig, "Search")
 @on_error
-def command(
-    model: Path, files: tuple[str, ...], aligner: Path | None, device: str, on_error: OnError, **settings: Any
-) -> None:
+def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError, **settings: Any) -> None:
     """Translate text, parse records or mask records.
 
     Line n of the output translates line n of the input. Several MODELs that share one target vocabulary form an
@@ -67,11 +65,4 @@ def command(
     files = tuple(each for each in files if not Path(each).is_dir())
     from synmt.search.stream import translate_stream
 
-    bad = BadLines(on_error)
-    carrier = None
-    if aligner:
-        from synmt.alignment.linking import linker_of
-        from synmt.projection.markup import Carrier
-
-        carrier = Carrier(linker_of(aligner, device, DOUBTFUL), bad)
-    translate_stream(models, or_stdin(files), search, config, device, bad, carrier)
+    translate_stream(models, or_stdin(files), search, config, device, BadLines(on_error))

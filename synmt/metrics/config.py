@@ -87,13 +87,12 @@ def unknown(name: object, remedy: str) -> str:
 
 
 DEFAULTS = MetricConfig()
-CATEGORIES = "cPcA", "wPcA", "cPwA", "wPwA"  # metrics of --errors: correct/wrong prediction, correct/wrong alignment
+CATEGORIES = "cPcA", "wPcA", "cPwA", "wPwA"  # metrics of words: correct/wrong prediction, correct/wrong alignment
 # The options for reading each kind of item.
 OF_READING: Mapping[Compared, tuple[str, ...]] = {
     "translations": ("detokenize",),
     "links": ("link-base", "reference-base"),
     "predictions": ("reference-base",),
-    "scored links": ("reference-base",),
 }
 
 
@@ -114,14 +113,10 @@ def used_by(name: str) -> frozenset[str]:
     return frozenset((*getattr(made, "uses", ()), *OF_READING.get(made(DEFAULTS).compares, ())))
 
 
-def choose(names: Sequence[str], report: str = "", compared: Compared | None = None) -> Choice:
-    """Return which options of MetricConfig the metrics of these names use.
-
-    report, compared: an option such as --reliability that needs no metric, and the kind of items that it compares.
-    """
-    used = frozenset(OF_READING[compared] if compared else ()).union(*map(used_by, names))
-    others = frozenset(option_names(MetricConfig)) - used
-    return Choice(report or " with ".join(names), lambda option: option not in others)
+def choose(names: Sequence[str]) -> Choice:
+    """Return which options of MetricConfig the metrics of these names use."""
+    others = frozenset(option_names(MetricConfig)).difference(*map(used_by, names))
+    return Choice(" with ".join(names), lambda option: option not in others)
 
 
 def owners(option: str) -> list[str]:

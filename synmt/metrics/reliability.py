@@ -96,7 +96,7 @@ def best_temperature(scores: Floats, right: npt.NDArray[np.bool_]) -> float:
 
 def report_reliability(files: Files, config: MetricConfig, form: str) -> Iterator[str]:
     """Return for each file one row per bin and one for all links, in percent. Raises BadInput and ValueError."""
-    rows, notes = open_rows("--reliability", "scored links", files, config)
+    rows, notes = open_rows("inspect reliability", "scored links", files, config)
     kept = [(row.hypotheses, row.references[0]) for row in rows]
     found = [
         (readable(name), note, Reliability.of((items[place], gold) for items, gold in kept))

@@ -182,11 +182,12 @@ def add_relations(counts: Mapping[str, Found], relations: Relations) -> None:
         counts[gold].right += head and gold == predicted
 
 
-def report_relations(files: Files, config: MetricConfig, form: str) -> Iterator[str]:
+def report_relations(files: Files, form: str) -> Iterator[str]:
     """Return one row per relation for each file of records, most frequent first. Raises BadInput and ValueError."""
     found: list[dict[str, Found]] = [defaultdict(Found) for _ in files.hypotheses]
+    config = MetricConfig()
     metric = las(config)
-    rows, notes = open_rows("--by-relation", "records", files, config)
+    rows, notes = open_rows("inspect relations", "records", files, config)
     for row in rows:
         for counts, predicted, line in zip(found, row.hypotheses, row.lines, strict=False):
             with line.naming():

@@ -8,6 +8,7 @@ from synmt.text.tokenization import TokenizerName
 
 Method = Literal["votes", "direct"]
 DOUBTFUL = 0.05  # least score of links that vote
+TOKENIZER = "tokenizer of text, by default words; none: words between spaces"
 
 
 @dataclass(frozen=True)
@@ -15,18 +16,14 @@ class ProjectionConfig(Checked):
     """How to project trees, and how to tokenize targets that are raw text."""
 
     method: Method = setting(
-        "votes",
-        "the maximum spanning tree of votes (Agić et al. 2016), or direct projection (Hwa et al. 2005)",
-        unless="--markup",
+        "votes", "the maximum spanning tree of votes (Agić et al. 2016), or direct projection (Hwa et al. 2005)"
     )
-    fit: bool = setting(False, "first learn from all pairs which words depend on which", unless="--markup")
-    projective: bool = setting(True, "avoid crossing arcs", unless="--markup")
-    min_confidence: float = setting(0.0, "leave out heads with less confidence", most=1, unless="--markup")
-    overwrite_upos: bool = setting(False, "replace parts of speech that targets already have", unless="--markup")
-    target_language: str | None = setting(None, "language of target text, if not en", metavar="CODE", unless="--strip")
-    tokenizer: TokenizerName | None = setting(
-        None, "tokenizer of text, by default words; none: words between spaces", unless="--strip"
-    )
+    fit: bool = setting(False, "first learn from all pairs which words depend on which")
+    projective: bool = setting(True, "avoid crossing arcs")
+    min_confidence: float = setting(0.0, "leave out heads with less confidence", most=1)
+    overwrite_upos: bool = setting(False, "replace parts of speech that targets already have")
+    target_language: str | None = setting(None, "language of target text, if not en", metavar="CODE")
+    tokenizer: TokenizerName | None = setting(None, TOKENIZER)
 
     @property
     def threshold(self) -> float | None:
@@ -36,11 +33,8 @@ class ProjectionConfig(Checked):
 
 @dataclass(frozen=True)
 class MarkupConfig(Checked):
-    """Whether to carry inline markup over links instead of trees."""
+    """How to tokenize sources with markup and their translations."""
 
-    markup: bool = setting(False, "project HTML or XLIFF tags instead of trees")
-    strip: bool = setting(False, "remove the tags of source lines, for translation", needs="markup")
-    source_language: str | None = setting(
-        None, "language of sources with markup, if not en", metavar="CODE", needs="markup",
-        unless="strip",
-    )  # fmt: skip
+    source_language: str | None = setting(None, "language of sources, if not en", metavar="CODE")
+    target_language: str | None = setting(None, "language of translations, if not en", metavar="CODE")
+    tokenizer: TokenizerName | None = setting(None, TOKENIZER)

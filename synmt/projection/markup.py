@@ -30,23 +30,11 @@ from itertools import accumulate, chain, pairwise, product
 from math import inf
 
 from synmt.data.records import SentencePair
-from synmt.data.words import Sides, say_doubts
-from synmt.projection.config import MarkupConfig, ProjectionConfig
+from synmt.data.words import Sides, note_doubts, say_doubts
+from synmt.projection.config import MarkupConfig
 from synmt.projection.stream import FIRST_WINDOW, WINDOW, Linker, sides_of_links
 from synmt.projection.votes import read_scored_links
-from synmt.streams import (
-    BadLines,
-    Latest,
-    Line,
-    Notes,
-    OnError,
-    convert_files,
-    counted,
-    never,
-    read_lines,
-    windows,
-    write_lines,
-)
+from synmt.streams import BadLines, Latest, Line, Notes, OnError, counted, never, read_lines, windows, write_lines
 from synmt.text.links import BaseDoubt, Link, split_columns
 from synmt.text.markup import BLOCKS, Markup, Place, Span, read_markup, safe_places, whole_words, write_markup
 from synmt.text.tags import ENDS
@@ -91,19 +79,29 @@ class Example:
 EMPTY = Example(Line("", "", 0), Markup("", []), [], "", [], {})
 
 
-def markup_stream(
-    files: Sequence[str], markup: MarkupConfig, config: ProjectionConfig, linker: Linker | None, on_error: OnError
-) -> None:
-    """Write translations with the markup of their sources, or with `strip` sources without markup, to standard output.
-
-    Runs in constant memory. linker: links source and target; without it, lines contain links. Raises BadInput, or with
-    `on_error="blank"` leaves a bad line empty, and counts it.
-    """
+def markup_stream(files: Sequence[str], config: MarkupConfig, linker: Linker | None, on_error: OnError) -> None:
+    """Write the translations in the files, with the markup of their sources, to standard output. Arguments and errors
+    as for `carried`."""
     bad, notes, latest = BadLines(on_error), Notes(), Latest()
-    if markup.strip:
-        convert_files(files, lambda line: read_markup(line).text, bad)
-        return
-    sides = sides_of_links(config, markup.source_language, linker)
+    lines = latest.follow(read_lines(files, on_error))
+    write_lines(carried(lines, config, linker, bad, notes, latest.pauses), latest.pauses)
+    say_doubts(bad, notes)
+
+
+def carried(
+    lines: Iterable[Line],
+    config: MarkupConfig,
+    linker: Linker | None,
+    bad: BadLines,
+    notes: Notes,
+    pauses: Callable[[], bool] = never,
+) -> Iterator[str]:
+    """Yield the translation of each line with the markup of its source, in constant memory.
+
+    linker: links source and target; without it, lines have links. bad: decides whether a bad line raises BadInput or
+    stays empty. notes: receives doubts at the end.
+    """
+    sides = sides_of_links(linker, config.tokenizer, config.source_language, config.target_language)
     columns = ["source", "target"] if linker else ["source", "target", "links"]
     base = BaseDoubt()
 
@@ -120,42 +118,16 @@ def markup_stream(
         base.see(links)
         return replace(example, links=links)
 
-    lines = latest.follow(read_lines(files, on_error))
     examples = (replace(bad.read(line, read, EMPTY), line=line) for line in lines)
-    write_lines(_carried(examples, linker, latest.pauses, bad), latest.pauses)
+    for window in windows(examples, WINDOW, FIRST_WINDOW, pauses):
+        for each in _linked(window, linker) if linker else window:
+            if each.source and not each.target:
+                bad.leave_empty("line without a translation")
+            yield each.carried() if each.target or not each.source else ""
     if not linker or not linker.languages:
         note_tokenizers(notes, config.tokenizer or "words", {side.side: side.language for side in sides})
     base.say(notes)
-    say_doubts(bad, notes, *sides)
-
-
-class Carrier:
-    """Removes markup from lines to be translated, and inserts it into their translations.
-
-    linker: links the words of both; bad: decides what happens to lines with bad markup.
-    """
-
-    def __init__(self, linker: Linker, bad: BadLines) -> None:
-        self._linker, self._bad = linker, bad
-        self._sides = sides_of_links(ProjectionConfig(), None, linker)
-        self._waiting: deque[tuple[Line, Markup]] = deque()
-
-    def texts(self, lines: Iterable[Line]) -> Iterator[Line]:
-        """Yield the lines without markup."""
-        for line in lines:
-            markup = self._bad.read(line, read_markup, EMPTY.markup)
-            plain = replace(line, text=markup.text, fault="")
-            self._waiting.append((plain, markup))
-            yield plain
-
-    def lines(self, translations: Iterable[str], pauses: Callable[[], bool] = never) -> Iterator[str]:
-        """Yield the translations of these lines with markup, in order."""
-        return _carried(map(self._example, translations), self._linker, pauses, self._bad)
-
-    def _example(self, text: str) -> Example:
-        line, markup = self._waiting.popleft()
-        found = self._bad.read(line, lambda _: _example(markup, text, self._sides), EMPTY)
-        return replace(found, line=line)
+    note_doubts(notes, *sides)
 
 
 def _example(markup: Markup, text: str, sides: Sides) -> Example:
@@ -165,17 +137,6 @@ def _example(markup: Markup, text: str, sides: Sides) -> Example:
         if len(words) > MOST_WORDS:
             raise ValueError(f"{len(words)} words, but a line with markup may have at most {MOST_WORDS}")
     return replace(EMPTY, markup=markup, source=source, text=text, target=target)
-
-
-def _carried(
-    examples: Iterable[Example], linker: Linker | None, pauses: Callable[[], bool], bad: BadLines
-) -> Iterator[str]:
-    """Yield the translation of each example with its markup. linker: links their words, if given."""
-    for window in windows(examples, WINDOW, FIRST_WINDOW, pauses):
-        for each in _linked(window, linker) if linker else window:
-            if each.source and not each.target:
-                bad.leave_empty("line without a translation")
-            yield each.carried() if each.target or not each.source else ""
 
 
 def _linked(window: Sequence[Example], linker: Linker) -> Iterator[Example]:

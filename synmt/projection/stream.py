@@ -12,7 +12,7 @@ from synmt.projection.votes import Source, read_scored_links, sentences
 from synmt.streams import BadLines, Latest, Line, Notes, OnError, counted, never, read_lines, windows, write_lines
 from synmt.streams.decoding import begins_object
 from synmt.text.links import BaseDoubt, Link, split_columns
-from synmt.text.tokenization import Words, spaces_after
+from synmt.text.tokenization import TokenizerName, Words, spaces_after
 from synmt.trees.record import ParseRecord, RecordError, read_record, write_record
 
 WINDOW = 1000  # pairs that an aligner sorts by length
@@ -63,7 +63,7 @@ def projections(
     linker: links source and target; without it, lines have links, and may have several sources.
     bad: decides whether a bad line raises BadInput or gives an empty record. notes: receives doubts at the end.
     """
-    _, side = sides_of_links(config, None, linker)
+    _, side = sides_of_links(linker, config.tokenizer, target=config.target_language)
     reader = Reader(side, linker is not None)
     empty = Example(Line("", "", 0), ParseRecord(), [Source(ParseRecord(), {})])
     examples = (replace(bad.read(line, reader.read, empty), line=line) for line in lines)
@@ -85,12 +85,16 @@ def projections(
     note_doubts(notes, side)
 
 
-def sides_of_links(config: ProjectionConfig, source_language: str | None, linker: Linker | None) -> Sides:
-    """Return both sides, tokenized like the linker's training data unless the config names a tokenizer."""
+def sides_of_links(
+    linker: Linker | None, tokenizer: TokenizerName | None, source: str | None = None, target: str | None = None
+) -> Sides:
+    """Return both sides, tokenized like the linker's training data unless a tokenizer is named.
+
+    source, target: languages, by default the linker's, or en.
+    """
     known = (linker and linker.languages) or ("en", "en")
-    words = linker.words if linker and not config.tokenizer else (None, None)
-    languages = source_language or known[0], config.target_language or known[1]
-    return sides_of(languages, config.tokenizer or "words", words)
+    words = linker.words if linker and not tokenizer else (None, None)
+    return sides_of((source or known[0], target or known[1]), tokenizer or "words", words)
 
 
 class Reader:

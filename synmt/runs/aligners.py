@@ -6,7 +6,7 @@ out.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -14,12 +14,12 @@ from shutil import rmtree
 from typing import Any
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.choice import scope_of, settings_of_fit, used_by
+from synmt.alignment.choice import choose, owners, settings_of_fit, used_by
 from synmt.alignment.config import OF_VOTES, AlignConfig, SymmetrizeConfig
 from synmt.alignment.linking import KnownLinks
 from synmt.data.records import sentences_in
 from synmt.model.files import read_config
-from synmt.options import config_of, settings_of
+from synmt.options import Rules, config_of, settings_of
 from synmt.runs.calls import known_of, pairs_of_words
 from synmt.runs.file import LEARNED, LINKS_FROM, OF_ALIGNERS, Options, Pair, RunFile, check_together, keywords, used_of
 from synmt.runs.table import Output
@@ -226,18 +226,19 @@ def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> Row:
     if method not in ALIGNERS:
         raise ValueError(f"no method has this name; give its method, one of {', '.join(ALIGNERS)}")
     learned = {each: own[each] for each in LEARNED if each in own}
-    scope = scope_of({**shared, **options, **learned, "method": method})
-    scope = replace(scope, defaults={**scope.defaults, "method": method, "format": "jsonl"})
-    options, _ = used_of("align", options, shared, scope, learned)
-    check_together("align", "align", {**options, **learned}, scope)
+    of_run = {**learned, "method": method, "format": "jsonl", "out": "."}
+    rules = Rules(choose, owners)
+    options, _ = used_of("align", options, shared, rules, of_run)
+    check_together("align", "align", {**options, **of_run}, rules)
+    used = choose({**options, **of_run}).uses
     given = keywords("align", options)
     how = config_of(AlignConfig, given)
     needs = how.tree_links or _reads_trees(method, given)
     if needs and letters:
         raise ValueError("letters has no effect on words with trees")
     return Row(
-        options, method, (), str(own.get("guide", "")), str(own.get("models", "")), letters, scope.uses("seed"), needs,
-        scope.uses("resume"), scope.uses("temperature"),
+        options, method, (), str(own.get("guide", "")), str(own.get("models", "")), letters, used("seed"), needs,
+        used("resume"), used("temperature"),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from synmt.api.given import RuntimeConfig
 from synmt.data.records import columns_of_pairs, sentences_in
-from synmt.options import Known, keywords_of, known_in
+from synmt.options import Setting, keywords_of, options_in
 from synmt.streams import BadInput, BadLines, OnError, counted, read_lines, write_lines
 from synmt.text.links import write_links
 from synmt.trees.record import ParseRecord, write_record
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from synmt.api.alignment import WordLinks
     from synmt.search.translation import Translation
 
-OF_RUNTIME = known_in(RuntimeConfig)
+OF_RUNTIME = options_in(RuntimeConfig)
 
 
-def known_of(name: str) -> dict[str, Known]:
+def known_of(name: str) -> dict[str, Setting]:
     """Return the options of the call with this name, except its files."""
     if name == "train":
         from synmt.training import start
@@ -35,7 +35,7 @@ def known_of(name: str) -> dict[str, Known]:
     if name == "parse":
         from synmt.parsers.config import ParserConfig
 
-        return {**OF_RUNTIME, **known_in(ParserConfig)}
+        return {**OF_RUNTIME, **options_in(ParserConfig)}
     if name == "align":
         from synmt.alignment import choice
 
@@ -44,12 +44,12 @@ def known_of(name: str) -> dict[str, Known]:
         from synmt.alignment.config import SymmetrizeConfig
         from synmt.text.tokenization import TextConfig
 
-        return {"on-error": OF_RUNTIME["on-error"], **known_in(SymmetrizeConfig), **known_in(TextConfig)}
+        return {"on-error": OF_RUNTIME["on-error"], **options_in(SymmetrizeConfig), **options_in(TextConfig)}
     if name == "project":
         from synmt.projection.config import ProjectionConfig
 
         own = {"device", "on-error"}  # one process projects
-        return {**{name: each for name, each in OF_RUNTIME.items() if name in own}, **known_in(ProjectionConfig)}
+        return {**{name: each for name, each in OF_RUNTIME.items() if name in own}, **options_in(ProjectionConfig)}
     if name == "query":
         from synmt.challenge import query
 
@@ -57,8 +57,8 @@ def known_of(name: str) -> dict[str, Known]:
     from synmt.search.config import LogprobConfig, SearchConfig, TranslateConfig
 
     if name == "costs":
-        return {**OF_RUNTIME, **known_in(LogprobConfig)}
-    return {**OF_RUNTIME, **known_in(SearchConfig), **known_in(TranslateConfig)}
+        return {**OF_RUNTIME, **options_in(LogprobConfig)}
+    return {**OF_RUNTIME, **options_in(SearchConfig), **options_in(TranslateConfig)}
 
 
 def train(

@@ -10,8 +10,8 @@ from typing import Any
 from synmt.challenge.query import query_of
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig, unknown
-from synmt.options import LARGEST, PATHS, Scope, is_language, keywords_of, refusals
-from synmt.parsers.config import scope_of, uses_embedded
+from synmt.options import LARGEST, PATHS, Rules, is_language, keywords_of, without_effect
+from synmt.parsers.config import RULES, uses_embedded
 from synmt.parsers.parser import CONSTITUENCY, DEPENDENCY, embedded_model
 from synmt.runs.calls import known_of
 from synmt.streams import BadInput, Message, readable
@@ -256,7 +256,7 @@ def checked(kind: str, place: str, options: Options) -> Options:
             keywords_of({name: value}, known)
         except ValueError as error:
             raise ValueError(Message("{}: {}", place, error)) from None
-        metavar = known[name].setting.metavar if name in known else ""
+        metavar = known[name].metavar if name in known else ""
         is_file = metavar in PATHS and value != "" and Path(str(value)).exists()
         names = ENCODERS if kind == "align" else RELEASED
         may_be_name = metavar == "NAME|PATH" and names.fullmatch(str(value))
@@ -266,7 +266,7 @@ def checked(kind: str, place: str, options: Options) -> Options:
             raise ValueError(f"{place}: {name}: {value} is a folder")
         found[name] = safe_path(Path(str(value))) if is_file else value
     if kind == "parse":
-        check_together(kind, place, found, scope_of(found))
+        check_together(kind, place, found, RULES)
     return found
 
 
@@ -280,13 +280,13 @@ def check_query(place: str, query: Options) -> None:
 
 
 def used_of(
-    kind: str, own: Options, shared: Options, scope: Scope, others: Options
+    kind: str, own: Options, shared: Options, rules: Rules, others: Options
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return a system's own options with the shared ones that have an effect, and why the other shared ones have none.
 
     others: further options of the call.
     """
-    causes = unused_in(kind, {**shared, **own, **others}, scope)
+    causes = unused_in(kind, {**shared, **own, **others}, rules)
     unused = {name: cause for name, cause in causes.items() if name in shared and name not in own}
     return {**{name: value for name, value in shared.items() if name not in unused}, **own}, unused
 
@@ -297,19 +297,19 @@ def keywords(kind: str, options: Options) -> dict[str, Any]:
     return keywords_of(texts, known_of(kind))
 
 
-def check_together(kind: str, place: str, options: Options, scope: Scope) -> None:
+def check_together(kind: str, place: str, options: Options, rules: Rules) -> None:
     """Raise ValueError for an option that has no effect, given the others."""
-    for cause in unused_in(kind, options, scope).values():
+    for cause in unused_in(kind, options, rules).values():
         raise ValueError(Message("{}: {}", place, cause))
 
 
-def unused_in(kind: str, options: Options, scope: Scope) -> dict[str, str]:
+def unused_in(kind: str, options: Options, rules: Rules) -> dict[str, str]:
     """Return the options that have no effect, given the others, each with the reason."""
     known = known_of(kind)
     negated = {each.negation: name for name, each in known.items() if each.negation}
     values = {negated.get(name, name): value if name not in negated else False for name, value in options.items()}
-    causes = refusals(values, [each.option for each in known.values()], scope)
-    return {name: causes[own] for name in options if (own := negated.get(name, name)) in causes}
+    causes, refused = without_effect(values, known, rules)
+    return {name: causes[own] for name in options if (own := negated.get(name, name)) in refused}
 
 
 def _run(fields: dict[str, Any], folder: Path) -> RunFile:

@@ -23,7 +23,7 @@ from synmt.metrics.reading import Files, open_input
 from synmt.metrics.significance import sentence_statistics
 from synmt.model.config import ModelConfig
 from synmt.model.files import CONFIG_FILE
-from synmt.options import config_of
+from synmt.options import Rules, config_of
 from synmt.runs.file import COST, Options, Pair, RunFile, check_together, keywords, unused_in, used_of
 from synmt.runs.table import Chosen, Output, components_of, described
 from synmt.runs.tasks import Cost, Workplace
@@ -112,17 +112,16 @@ def _system_of(name: str, own: Options, shared: Options, run: RunFile) -> tuple[
     asked for, but not installed."""
     from synmt.model.folder import read_folder_config
     from synmt.training.log import check_installed
-    from synmt.training.presets import scope_of
-    from synmt.training.start import configs_of
+    from synmt.training.start import choose, configs_of, owners
 
     assert run.train and run.dev
     own = {**_meaning(name, own, shared), **own}
     together = {**shared, **own}
     start = read_folder_config(Path(together["init"]), ModelConfig)[0] if "init" in together else None
     of_run = {"dev-tsv": run.dev.source, "out": "."}
-    scope = scope_of({**together, **of_run}, start)
-    options, unused = used_of("train", own, shared, scope, of_run)
-    for cause in unused_in("train", {**options, **of_run}, scope).values():
+    rules = Rules(partial(choose, start=start), owners)
+    options, unused = used_of("train", own, shared, rules, of_run)
+    for cause in unused_in("train", {**options, **of_run}, rules).values():
         raise ValueError(cause)
     if options.get("tensorboard"):
         check_installed()
@@ -132,12 +131,12 @@ def _system_of(name: str, own: Options, shared: Options, run: RunFile) -> tuple[
 
 def _check_translate(options: Options, model: ModelConfig) -> None:
     """Raise ValueError for options of `synmt translate` that are incompatible with each other or with the model."""
-    from synmt.search.config import SearchConfig, TranslateConfig, scope_of
+    from synmt.search.config import SearchConfig, TranslateConfig, choose
 
     given = keywords("translate", options)
     config = config_of(TranslateConfig, given)
     config.check_search(config_of(SearchConfig, given))
-    check_together("translate", "translate", options, scope_of(model.target, config))
+    check_together("translate", "translate", options, Rules(lambda given: choose(model.target, config)))
 
 
 def _meaning(name: str, own: Options, shared: Options) -> Options:

@@ -74,12 +74,6 @@ class TranslateConfig(InputConfig):
     n_best: int | None = setting(None, "N translations per line, as JSON lines", 1, unless="format conllu", most=10**4)
     task: Literal["translate", "parse"] = setting("translate", "parse: write brackets without words (multitask models)")
     format: Literal["text", "jsonl", "conllu"] = setting("text", "text, JSON lines, or CoNLL-U trees")
-    markup: bool = setting(
-        False,
-        "keep inline HTML or XLIFF tags",
-        needs="--aligner",
-        unless=("n_best", "task parse", "format jsonl", "format conllu"),
-    )
     precision: Literal["auto", "fp32", "bf16", "int8"] = setting(
         "auto", "auto: bf16 on a GPU, else fp32; int8 for CPUs"
     )

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
@@ -19,18 +18,6 @@ from synmt.streams.pool import processes
 from synmt.trees.formats import conllu_of_record
 
 
-class Around(Protocol):
-    """Changes lines of text before they are translated, and their translations."""
-
-    def texts(self, lines: Iterable[Line]) -> Iterator[Line]:
-        """Yield the line to translate for each line."""
-        ...
-
-    def lines(self, translations: Iterable[str], pauses: Callable[[], bool]) -> Iterator[str]:
-        """Yield the line to write for each translation, in input order. pauses: whether the input is pausing."""
-        ...
-
-
 def translate_stream(
     models: Sequence[Path],
     files: Iterable[str],
@@ -38,12 +25,10 @@ def translate_stream(
     config: TranslateConfig,
     device: str,
     bad: BadLines,
-    around: Around | None = None,
 ) -> None:
     """Translate the lines of files to standard output, one line each; with format conllu, one block each.
 
-    models: one, or several for an ensemble, of which the first decides how raw text is processed. around: changes lines
-    before translation, and translations after it.
+    models: one, or several for an ensemble, of which the first decides how raw text is processed.
 
     Sentences of more than `max_tokens` source tokens give empty translations, as do bad lines if these are not errors;
     stderr reports how many. Raises BadInput.
@@ -55,10 +40,9 @@ def translate_stream(
     words, _ = words_of_sides(translator.config, config)
     latest = Latest()
     lines = read_lines(files, bad.on_error)
-    sentences = source_sentences(translator, words, around.texts(lines) if around else lines, config, bad, latest)
+    sentences = source_sentences(translator, words, lines, config, bad, latest)
     with processes(config.jobs, translator.translate_batch, open_batches, *opened) as run:
-        found = _written(translator.translate(sentences, run, latest.pauses), config, bad)
-        write_lines(around.lines(found, latest.pauses) if around else found, latest.pauses)
+        write_lines(_written(translator.translate(sentences, run, latest.pauses), config, bad), latest.pauses)
     say_doubts(bad, Notes(), words)
 
 

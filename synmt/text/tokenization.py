@@ -176,9 +176,7 @@ class TextConfig(Checked):
 
     source_language: str | None = setting(None, "language of the source (its file suffix, or en)", metavar="CODE")
     target_language: str | None = setting(None, "language of the target (its file suffix, or en)", metavar="CODE")
-    tokenizer: TokenizerName | None = setting(
-        None, "tokenizer of text, by default words; none: words between spaces"
-    )
+    tokenizer: TokenizerName | None = setting(None, "tokenizer of text, by default words; none: words between spaces")
 
     @property
     def languages(self) -> tuple[str, str]:

@@ -41,9 +41,7 @@ class SystemConfig:
         choices=tuple(PRESETS),
     )  # fmt: skip
     init: str | None = setting(None, "model to continue training, on any data", metavar="MODEL")
-    split_arcs: bool | None = setting(
-        None, "write an arc as two tokens: direction, relation"
-    )
+    split_arcs: bool | None = setting(None, "write an arc as two tokens: direction, relation")
     root_arc: bool | None = setting(None, "write an arc for the root, too, at the end")
     codes: str | None = setting(None, "BPE codes to use instead of learning new ones", metavar="FILE")
 

@@ -15,15 +15,15 @@ import pytest
 
 import synmt
 from synmt.alignment import choice
-from synmt.metrics.config import MetricConfig
-from synmt.metrics.config import scope_of as scope_of_metrics
+from synmt.metrics.config import MetricConfig, owners
+from synmt.metrics.config import choose as choose_metrics
 from synmt.metrics.significance import Comparison
-from synmt.options import Known, Scope, Setting, known_in, refusal
-from synmt.parsers.config import ParserConfig
+from synmt.options import Choice, Rules, Setting, options_in, without_effect
+from synmt.parsers.config import RULES, ParserConfig
 from synmt.runs.file import RunFile
 from synmt.search.scores import ForcedTarget
 from synmt.streams import Note, in_python
-from synmt.training import presets, start
+from synmt.training import start
 from tests.api.stub import STUB, stub
 
 HEAVY = "benepar", "click", "msgspec", "numpy", "sacrebleu", "spacy", "torch", "transformers"
@@ -108,22 +108,24 @@ def some_value(setting: Setting) -> Any:
 @pytest.mark.parametrize("name", ["align", "parse", "score", "significance", "train"])
 def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
     """As on the command line, with a message that names the keyword."""
-    metrics = known_in(MetricConfig), scope_of_metrics(["bleu", "chrf"])
-    calls: dict[str, tuple[Callable[..., object], Mapping[str, Known], Scope, dict[str, Any]]] = {
-        "align": (partial(synmt.align, [], "hmms"), choice.known(), choice.scope_of({}), {"format": "jsonl"}),
-        "parse": (partial(synmt.parse, [], "udpipe"), known_in(ParserConfig), Scope(), {"parser": "udpipe"}),
+    metrics = options_in(MetricConfig), Rules(lambda given: choose_metrics(["bleu", "chrf"]), owners)
+    calls: dict[str, tuple[Callable[..., object], Mapping[str, Setting], Rules, dict[str, Any]]] = {
+        "align": (partial(synmt.align, [], "hmms"), choice.known(), choice.RULES, {"format": "jsonl"}),
+        "parse": (partial(synmt.parse, [], "udpipe"), options_in(ParserConfig), RULES, {"parser": "udpipe"}),
         "score": (partial(synmt.score, ["a"], ["a"]), *metrics, {}),
         "significance": (partial(synmt.significance, {"a": ["a"], "b": ["b"]}, ["a"]), *metrics, {}),
-        "train": (partial(synmt.train, [], out=tmp_path), start.known(), presets.scope_of({}), {"out": tmp_path}),
+        "train": (partial(synmt.train, [], out=tmp_path), start.known(), start.RULES, {"out": tmp_path}),
     }
-    function, known, scope, given = calls[name]
+    function, known, rules, given = calls[name]
     keywords = inspect.signature(getattr(synmt, name)).parameters
-    defaults = {**{each.option.name: each.option.default for each in known.values()}, **scope.defaults, **given}
+    defaults = {**{option: each.default for option, each in known.items()}, **rules.choose(given).defaults, **given}
     refused = 0
-    for each in known.values():
-        keyword = each.option.name.replace("-", "_")
-        value = some_value(replace(each.setting, default=defaults[each.option.name]))
-        cause = refusal(each.option, scope, {**defaults, each.option.name: value})
+    for option, each in known.items():
+        if option == "init":  # the folder of a model
+            continue
+        keyword = option.replace("-", "_")
+        value = some_value(replace(each, default=defaults[option]))
+        cause = without_effect({**given, option: value}, known, rules)[0].get(option)
         if keyword not in keywords:
             with pytest.raises(TypeError, match=f"unknown setting '{keyword}'"):
                 function(**{keyword: value})
@@ -186,7 +188,7 @@ def test_a_result_fits_a_line() -> None:
     made: Any = synmt  # the stub hides how these classes are made
     folder, run = SimpleNamespace(path=long), RunFile(None, None, {}, {})
     results = {
-        "Aligner": made.Aligner(None, Scope("hmm")),
+        "Aligner": made.Aligner(None, Choice("hmm")),
         "Model": made.Model([folder] * 9, [], "cpu", "fp32"),
         "ParseRecord": synmt.ParseRecord(long, words, upos=words, heads=[0] * 300, deprels=words),
         "Run": made.Run(Path(long), run, work, 1),

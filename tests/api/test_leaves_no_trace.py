@@ -65,6 +65,11 @@ CASES: dict[str, list[Callable[[], Any]]] = {
         lambda: list(synmt.project([(RECORD, "Er ist", "0-0")])),
         lambda: list(synmt.project([(RECORD, "Er ist")], "aligner", device="cpu")),
     ],
+    "markup": [
+        lambda: list(synmt.markup([("<b>He</b> is", "Er ist", "0-0")])),
+        lambda: list(synmt.markup([("<b>He</b> is", "Er ist")], "aligner")),
+    ],
+    "strip_markup": [lambda: list(synmt.strip_markup(["<b>He</b> is"]))],
     "query": [lambda: list(synmt.query([RECORD], relation="obj"))],
     "score": [
         lambda: synmt.score(["a b c d"], ["a b c e"], metrics="bleu,chrf,ter,ribes"),

@@ -16,7 +16,7 @@ FILES = {"ref": 'a "b\nc\n', "x": 'a "b\nd\n', "links": LINK, "log.tsv": LOG, "g
 # Every command with a format json, without those that need a model or a run.
 COMMANDS = [
     "score x -r ref", "score x ref -r ref --by-length 1", "score x -r ref --by-sentence", "score x -r ref --confidence",
-    "score record -r record --by-relation", "score links -r gold --reliability", "significance x ref -r ref",
+    "inspect relations record -r record", "inspect reliability links -r gold", "significance x ref -r ref",
     "significance x ref -r ref -m ter", "inspect alignment links links", "inspect curves log.tsv log.tsv",
 ]  # fmt: skip
 
@@ -36,7 +36,7 @@ def test_what_offers_json_offers_jsonl() -> None:
     assert all("jsonl" in each for name, each in choices().items() if name in with_json)
     assert with_json == {
         "synmt score", "synmt significance", "synmt run", "synmt inspect alignment", "synmt inspect attention",
-        "synmt inspect curves", "synmt inspect strengths",
+        "synmt inspect curves", "synmt inspect strengths", "synmt inspect relations", "synmt inspect reliability",
     }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Tables, pictures and pages from the command line, and one-line errors."""
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -9,7 +10,7 @@ from safetensors.numpy import load_file, save_file
 
 from synmt.streams import BadInput, WrongUsage
 from synmt.training.log import Log
-from tests.cli.commands import output_of, synmt
+from tests.cli.commands import is_one_line_of_error, output_of, synmt
 from tests.inspection.models import SENTENCE, write_model
 
 ALIGNED = '{"source": ["my", "father"], "target": ["mein", "Vater"], "links": [[0, 0, 0.75], [1, 1, 0.5]]}\n'
@@ -138,3 +139,23 @@ def test_a_page_of_links_of_a_bitext() -> None:
     assert '[1,["my","father"],["mein","Vater"],[[0,0,0.75],[1,1,0.5]],0.625],[3,' in page
     with pytest.raises(BadInput, match="no file has words"):
         inspect("links links")
+
+
+def test_reliability_of_link_scores(tmp_path: Path) -> None:
+    (tmp_path / "gold").write_text("1-1 2p2\n")
+    (tmp_path / "found").write_text('{"links": [[0, 0, 0.9], [1, 1, 0.94], [0, 1, 0.2]]}\n')
+    command = ["inspect", "reliability", "-r", tmp_path / "gold", "--reference-base", "1", tmp_path / "found"]
+    table = synmt(*command).stdout.splitlines()
+    assert [line.split() for line in table[:-1]] == [
+        ["score", "links", "mean", "right"],
+        ["0.2-0.3", "1", "20.00", "0.00"],
+        ["0.9-1.0", "2", "92.00", "100.00"],
+        ["all", "3", "68.00", "66.67"],
+    ]
+    assert re.fullmatch(r"ECE\|bins:10\|.*\|refbase:1 = 12.00 \(\d\.\d\d at temperature 0\.\d\d\)", table[-1])
+    rows = [json.loads(line) for line in synmt(*command, "--format", "jsonl").stdout.splitlines()]
+    assert [row["links"] for row in rows] == [1, 2, 3]
+    assert [row["ece"] for row in rows] == [None, None, pytest.approx(12)]
+    bad = synmt(*command[:-1], text='{"links": [[0, 0, 2]]}\n')
+    assert is_one_line_of_error(bad, "synmt inspect: stdin:1: a score must be between 0 and 1")
+    assert is_one_line_of_error(synmt(*command[:-1], text="{}\n"), "synmt inspect: no links with scores")

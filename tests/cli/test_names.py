@@ -36,8 +36,8 @@ SCORES = [
     f"{command} --format {form}"
     for form in ("text", "tsv", "csv", "json", "jsonl", "latex")
     for command in (
-        "score TEXT TEXT -r TEXT", "score RECORD RECORD -r RECORD --by-relation",
-        "score LINKS LINKS -r GOLD --reliability", "significance TEXT TEXT -r TEXT --resamples 99",
+        "score TEXT TEXT -r TEXT", "inspect relations RECORD RECORD -r RECORD",
+        "inspect reliability LINKS LINKS -r GOLD", "significance TEXT TEXT -r TEXT --resamples 99",
     )
 ]  # fmt: skip
 SHOWN = [

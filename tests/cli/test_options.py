@@ -18,7 +18,7 @@ from click.shell_completion import ShellComplete
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import new_aligner
-from synmt.alignment.choice import default_method, defaults_of, owners, used_by
+from synmt.alignment.choice import default_method, defaults_of, used_by, users
 from synmt.alignment.config import AlignConfig, Symmetrization
 from synmt.alignment.mask_align.aligner import fitting_config as of_mask_align
 from synmt.alignment.neural_hmm.aligner import fitting_config as of_neural_hmm
@@ -31,19 +31,21 @@ from synmt.cli.program import cli
 from synmt.cli.sections import SectionCommand, SectionOption
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN, systems
 from synmt.metrics import METRICS
-from synmt.metrics.config import MetricConfig, SignificanceConfig
-from synmt.metrics.config import scope_of as scope_of_metrics
+from synmt.metrics.config import MetricConfig, SignificanceConfig, owners
+from synmt.metrics.config import choose as choose_metrics
+from synmt.metrics.config import used_by as used_by_metric
 from synmt.model.config import ModelConfig
 from synmt.model.files import write_config
 from synmt.model.folder import read_folder_config
+from synmt.model.source import source_side
 from synmt.model.target import target_side
-from synmt.options import check_used, config_of, options_in, settings_of
+from synmt.options import Rules, check_used, config_of, options_in, settings_of
 from synmt.parsers.config import ParserConfig
-from synmt.search.config import SearchConfig, TranslateConfig, scope_of
+from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.streams import WrongUsage
 from synmt.text.tokenization import TextConfig
-from synmt.training.presets import owners as owners_of_components
-from synmt.training.start import configs_of
+from synmt.training.start import configs_of, of_components
+from tests import tiny
 from tests.cli.commands import CODES
 from tests.inspection.models import write_model
 
@@ -89,7 +91,8 @@ def lines(folder: Path) -> Iterator[Line]:
         "bpe apply": ["--codes", FILE], "average": ["model", "--out", "x"], "export": ["model", "--out", "x"],
         "train": ["--tsv", "-", "--out", "x"], "run": ["x.toml"], "challenge reordering": ["x", "y", "z"],
         "inspect strengths": ["model"], "inspect attention": ["model"], "inspect alignment": ["x"],
-        "inspect curves": ["model"], "logprob": ["model"],
+        "inspect curves": ["model"], "inspect relations": ["--references", FILE],
+        "inspect reliability": ["--references", FILE], "logprob": ["model"],
     }  # fmt: skip
     for name in commands():
         if name not in ("align", "link", "symmetrize", "translate"):
@@ -106,7 +109,8 @@ def lines(folder: Path) -> Iterator[Line]:
     yield "train", [*minimal["train"], "--codes", FILE]
     yield "train", [*minimal["train"], "--init", "init"]
     for more in ([], ["--sample"], ["--n-best", "2"], ["--format", "conllu"], ["--task", "parse"]):
-        yield "translate", ["model", *more]
+        for model in ("model", "arcs"):
+            yield "translate", [model, *more]
     for metric in METRICS:
         for more in ([], ["--by-sentence"], ["--confidence"], ["--by-length", "3"]):
             yield "score", [*minimal["score"], "--metric", metric, *more]
@@ -115,8 +119,6 @@ def lines(folder: Path) -> Iterator[Line]:
         for name in ("score", "significance"):
             yield name, [*minimal[name], "--metric", *more]
     yield "significance", [FILE, "--segments"]
-    for report in ("--errors", "--by-relation", "--reliability"):
-        yield "score", [*minimal["score"], report]
     for test in next(each for each in settings_of(SignificanceConfig) if each.name == "test").choices:
         yield "significance", [*(minimal["significance"] if test != "sign" else [FILE]), "--test", test]
     for name in ("strengths", "attention", "alignment", "curves"):
@@ -132,9 +134,7 @@ def lines(folder: Path) -> Iterator[Line]:
             yield "parse", ["--input", kind, *again, "--parser", str(parser), "--model", "x"]
     yield "score", [*minimal["score"], "--metric", "aer", "--source", FILE, "--target", FILE]
     yield "transitions", ["--invert"]
-    for more in (["--method", "direct"], ["--markup"], ["--markup", "--strip"]):
-        yield "project", more
-    yield "translate", ["model", "--markup", "--aligner", FILE]
+    yield "project", ["--method", "direct"]
     for side in ("--target", "--source"):
         yield "challenge query", ["--links", FILE, side, FILE]
 
@@ -172,7 +172,7 @@ def lines_of_align(folder: Path) -> Iterator[Line]:
 
 def value_of(command: str, option: SectionOption, default: object) -> list[str]:
     """Return a value other than the default, or no value for a flag."""
-    name, kind = option.option.name, option.type
+    name, kind = option.setting.option, option.type
     name = f"{command} {name}" if f"{command} {name}" in VALUES else name
     if option.is_flag:
         return []
@@ -228,12 +228,12 @@ def fitted_with(method: str, settings: dict[str, Any]) -> object:
 def outcomes(name: str, arguments: Sequence[str]) -> Iterator[tuple[str, bool]]:
     """Yield each option of a command with these arguments, and whether it is used rather than refused."""
     command, begun = commands()[name], parsed(name, arguments)
-    before, defaults = resolved(name, begun), command.help_scope(begun).defaults
+    before, defaults = resolved(name, begun), command.help_choice(begun).defaults
     for option in command.params:
         if not isinstance(option, SectionOption) or not set(option.opts).isdisjoint(arguments):
             continue
-        own = option.option.name
-        default = defaults.get(own, option.option.default)
+        own = option.setting.option
+        default = defaults.get(own, option.setting.default)
         flags = option.secondary_opts if default is True else [f"--{own}"]
         line = [*arguments, flags[0], *value_of(name, option, default)]
         try:
@@ -250,7 +250,12 @@ def test_every_option_is_used_or_refused(tmp_path: Path, monkeypatch: pytest.Mon
     """If an option is refused, the error names it. Each option is used somewhere."""
     monkeypatch.chdir(tmp_path)
     Path("codes").write_text(CODES)
-    write_model(Path("init"), "mask", "transitions")
+    for name, system, target in (
+        ("init", "mask", "transitions"),
+        ("model", "mask", "tags"),
+        ("arcs", "mask", "compose"),
+    ):
+        write_model(Path(name), system, target)
     every = list(lines(tmp_path))
     found = [(name, *each) for name, arguments in every for each in outcomes(name, arguments)]
     used_there = {(name, each.removeprefix("--")) for name, arguments in every for each in arguments}
@@ -263,17 +268,17 @@ def test_every_option_is_used_or_refused(tmp_path: Path, monkeypatch: pytest.Mon
 def explicit_defaults(name: str, arguments: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield each further option of a command line that can be given its default value, and how."""
     command, begun = commands()[name], parsed(name, arguments)
-    defaults = command.help_scope(begun).defaults
+    defaults = command.help_choice(begun).defaults
     for option in command.params:
         if not isinstance(option, SectionOption) or not set(option.opts).isdisjoint(arguments):
             continue
-        default = defaults.get(option.option.name, option.option.default)
+        default = defaults.get(option.setting.option, option.setting.default)
         flag = max(option.opts, key=len)
         if option.is_flag and default is True:
-            yield option.option.name, [flag]
+            yield option.setting.option, [flag]
         elif not option.is_flag and default not in (None, "", ()) and not is_in_words(option, default):
             values = default if isinstance(default, tuple | list) else [default]
-            yield option.option.name, [each for value in values for each in (flag, str(value))]
+            yield option.setting.option, [each for value in values for each in (flag, str(value))]
 
 
 def is_in_words(option: SectionOption, default: object) -> bool:
@@ -285,7 +290,12 @@ def test_every_default_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """Where an option can be left out, its default value is accepted, too, and changes nothing."""
     monkeypatch.chdir(tmp_path)
     Path("codes").write_text(CODES)
-    write_model(Path("init"), "mask", "transitions")
+    for name, system, target in (
+        ("init", "mask", "transitions"),
+        ("model", "mask", "tags"),
+        ("arcs", "mask", "compose"),
+    ):
+        write_model(Path(name), system, target)
     found = 0
     for name, arguments in lines(tmp_path):
         before = resolved(name, parsed(name, arguments))
@@ -297,14 +307,12 @@ def test_every_default_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert found > 3000, found
 
 
-SIDES = {name: target_side({name: {}}) for name in DECODER_COMPONENTS}
-
-
-@pytest.mark.parametrize("name", SIDES)
+@pytest.mark.parametrize("name", DECODER_COMPONENTS)
 @pytest.mark.parametrize("more", [[], ["--n-best", "2"], ["--format", "jsonl"]])
-def test_tree_options_need_models_that_write_trees(name: str, more: list[str]) -> None:
-    """`synmt translate` can tell once it has opened the model."""
-    side, command = SIDES[name], commands()["translate"]
+def test_tree_options_need_models_that_write_trees(name: str, more: list[str], tmp_path: Path) -> None:
+    side, command = target_side({name: {}}), commands()["translate"]
+    model = ModelConfig(source_side({"sequence": {}}), side, ("en", "de"), "none", tiny.CONFIG)
+    write_config(tmp_path, {"model": model.fields(), "training": {}})
     among = side.spelling.trees == "among"
     wanted = {
         "--constraints": bool(side.spelling.trees) and (among or "--n-best" in more or "--format" in more),
@@ -313,10 +321,9 @@ def test_tree_options_need_models_that_write_trees(name: str, more: list[str]) -
     for flag, is_used in wanted.items():
         option = next(each for each in command.params if flag in each.opts)
         assert isinstance(option, SectionOption)
-        context = parsed("translate", ["model", *more, flag, *value_of("translate", option, option.option.default)])
-        config = config_of(TranslateConfig, context.params)
-        with nullcontext() if is_used else pytest.raises(WrongUsage, match=f"^{flag} (needs|has no effect with) "):
-            command.check(context, scope_of(side, config))
+        line = [str(tmp_path), *more, flag, *value_of("translate", option, option.setting.default)]
+        with nullcontext() if is_used else pytest.raises(WrongUsage, match=f"{flag}( needs .* arcs|$)"):
+            parsed("translate", line)
 
 
 def shown(name: str, arguments: Sequence[str]) -> str:
@@ -343,8 +350,8 @@ def test_align_help_shows_the_options_of_a_method(method: str) -> None:
     used = used_by(method, {}) - {"tree-dropout"}  # it needs trees
     with_trees = shown("align", ["--help-all", "--method", method, "--source-syntax", "pascal"])
     assert ("--tree-dropout" in with_trees) == ("tree-dropout" in used_by(method, {}))
-    for option in owners():
-        assert (option in rows) == (option in used), option
+    for option in users():
+        assert option in {"symmetrize"} or (option in rows) == (option in used), option
     text = " ".join(help_text.split())
     for name, value in defaults_of(method, None).items():
         if name in used and not isinstance(value, bool):
@@ -360,9 +367,9 @@ def test_train_help_shows_the_options_of_a_system(system: str) -> None:
     help_text = shown("train", ["--help-all", "--model", system])
     assert shown("train", ["--model", system, "--help-all"]) == help_text
     rows = rows_of(help_text)
-    own = {option for option, ways in owners_of_components().items() if f"--model {system}" in ways}
+    own = of_components()[system]
     assert own <= rows_of(shown("train", ["--model", system, "--help"])) < rows
-    assert rows & owners_of_components().keys() == own
+    assert rows & frozenset().union(*of_components().values()) == own
     reads = system in DECODER_COMPONENTS and target_side({system: {}}).reads_prefixes
     assert ("prefixes" in rows) == ("prefix-tokens" in rows) == reads
     if system == PLAIN:
@@ -401,7 +408,7 @@ def test_help_fits_a_screen(name: str) -> None:
         command = cast(click.Group, context.command).get_command(context, part)
         assert command
         context = command.context_class(command, context, part)
-    assert len(context.get_help().splitlines()) <= (60 if name else 40)
+    assert len(context.get_help().splitlines()) <= (60 if name else 45)
 
 
 def test_names_are_not_broken_at_hyphens() -> None:
@@ -448,7 +455,7 @@ NEEDED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", METRICS)
 def test_every_option_of_a_metric_changes_its_score_or_signature(name: str) -> None:
     hypotheses, references = OF_KINDS.get(METRICS[name](MetricConfig()).compares, ([], []))
-    used = set(scope_of_metrics([name]).used)
+    used = used_by_metric(name)
     assert used <= OTHERS.keys() and bool(used) == bool(hypotheses)
     for option in used:
         values = OTHERS[option] if isinstance(OTHERS[option], tuple) else (OTHERS[option],)
@@ -461,6 +468,5 @@ def test_every_option_of_a_metric_changes_its_score_or_signature(name: str) -> N
         needed = {each.replace("_", "-"): value for each, value in NEEDED.get(option, {}).items()}
         flags = "|".join([option, *needed])
         with pytest.raises(WrongUsage, match=f"{re.escape(name)} does not use --({flags}); it belongs to "):
-            check_used(
-                {option: OTHERS[option], **needed}, list(options_in(MetricConfig).values()), scope_of_metrics([name])
-            )
+            rules = Rules(lambda given: choose_metrics([name]), owners)
+            check_used({option: OTHERS[option], **needed}, options_in(MetricConfig), rules)

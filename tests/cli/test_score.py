@@ -1,5 +1,4 @@
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -171,37 +170,24 @@ def test_links_outside_their_sentences(tmp_path: Path) -> None:
 
 
 def test_errors_of_prediction_and_alignment(tmp_path: Path) -> None:
+    categories = "cPcA,wPcA,cPwA,wPwA"
     (tmp_path / "gold").write_text("1-1 2p2\n")
     line = '{"links": [[0, 0, 0.9], [0, 1, 0.2]], "predicted": [false, true, true]}\n'
-    done = synmt("score", "--errors", "-r", tmp_path / "gold", "--format", "tsv", text=line)
+    done = synmt("score", "-m", categories, "-r", tmp_path / "gold", "--format", "tsv", text=line)
     assert [row.split("\t")[1:3] for row in done.stdout.splitlines()[1:]] == [
         ["cPcA", "0.0000"], ["wPcA", "33.3333"], ["cPwA", "66.6667"], ["wPwA", "0.0000"],
     ]  # fmt: skip
-    bad = synmt("score", "--errors", "-r", tmp_path / "gold", text='{"links": []}\n')
+    bad = synmt("score", "-m", categories, "-r", tmp_path / "gold", text='{"links": []}\n')
     assert is_one_line_of_error(bad, 'synmt score: stdin:1: needs "predicted"')
+    old = synmt("score", "--errors", "-r", tmp_path / "gold")
+    assert is_wrong_usage(old, f"unknown option --errors; name the metrics: --metric {categories}")
 
 
-def test_reliability_of_link_scores(tmp_path: Path) -> None:
-    (tmp_path / "gold").write_text("1-1 2p2\n")
-    (tmp_path / "found").write_text('{"links": [[0, 0, 0.9], [1, 1, 0.94], [0, 1, 0.2]]}\n')
-    command = ["score", "--reliability", "-r", tmp_path / "gold", "--reference-base", "1", tmp_path / "found"]
-    table = synmt(*command).stdout.splitlines()
-    assert [line.split() for line in table[:-1]] == [
-        ["score", "links", "mean", "right"],
-        ["0.2-0.3", "1", "20.00", "0.00"],
-        ["0.9-1.0", "2", "92.00", "100.00"],
-        ["all", "3", "68.00", "66.67"],
-    ]
-    assert re.fullmatch(r"ECE\|bins:10\|.*\|refbase:1 = 12.00 \(\d\.\d\d at temperature 0\.\d\d\)", table[-1])
-    rows = [json.loads(line) for line in synmt(*command, "--format", "jsonl").stdout.splitlines()]
-    assert [row["links"] for row in rows] == [1, 2, 3]
-    assert [row["ece"] for row in rows] == [None, None, pytest.approx(12)]
-    bad = synmt(*command[:-1], text='{"links": [[0, 0, 2]]}\n')
-    assert is_one_line_of_error(bad, "synmt score: stdin:1: a score must be between 0 and 1")
-    assert is_wrong_usage(
-        synmt(*command, "--by-sentence"), "synmt score: --by-sentence has no effect with --reliability"
-    )
-    assert is_one_line_of_error(synmt(*command[:-1], text="{}\n"), "synmt score: no links with scores")
+@pytest.mark.parametrize("report", ["relations", "reliability"])
+def test_reports_without_metrics_are_commands_of_inspect(report: str, tmp_path: Path) -> None:
+    old = {"relations": "--by-relation"}.get(report, "--reliability")
+    done = synmt("score", old, "-r", tmp_path / "gold")
+    assert is_wrong_usage(done, f"synmt score: unknown option {old}; `synmt inspect {report}` compares")
 
 
 def test_sentence_scores_equal_those_of_sacrebleu(files: Path) -> None:

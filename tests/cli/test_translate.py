@@ -1,10 +1,7 @@
 """synmt translate"""
 
-import html
 import json
 import random
-import re
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -324,34 +321,6 @@ def test_forced_decoding_gives_the_scores_of_the_search(mask_model: Path) -> Non
     assert empty == ""
     empty = synmt("logprob", mask_model, "--format", "jsonl", text="\n").stdout
     assert json.loads(empty) == {"log_probability": None, "tokens": [], "log_probabilities": []}
-
-
-def test_markup_is_restored_in_the_translation(letter_aligner: Path, tmp_path: Path) -> None:
-    """Each tag occurs once, with the same nesting, around words or none. The text between tags is the translation."""
-    write_model(tmp_path / "model", "sequence")
-    lines = ["He <b>is <i>my</i></b> father.<br>", "", "<p class='x'>father</p>", "no markup &amp; none", "<x id='1'/>"]
-    lines += [
-        "<code>ls  &foo;</code>",
-        'is <bpt i="1">[b]</bpt>my<ept i="1">[/b]</ept> <b translate="no">Fa  <i>x</i></b>',
-    ]
-    plain = shell(f"printf '%s\\n' {shlex.join(lines)} | synmt project --markup --strip > plain", tmp_path)
-    assert plain.returncode == 0, plain.stderr
-    expected = synmt("translate", tmp_path / "model", tmp_path / "plain").stdout.splitlines()
-    arguments = ["translate", tmp_path / "model", "--markup", "--aligner", letter_aligner]
-    done = synmt(*arguments, text=jsonl(lines), cold=True)
-    assert done.returncode == 0, done.stderr
-    found = done.stdout.splitlines()
-    hidden = r"<code>.*</code>|<bpt.*?</bpt>|<ept.*?</ept>|<b translate.*</b>|<[^>]*>"
-    assert [html.unescape(re.sub(hidden, "", each)).split() for each in found] == [each.split() for each in expected]
-    assert sorted(re.findall("<[^>]*>", found[0])) == sorted(re.findall("<[^>]*>", lines[0]))
-    assert re.fullmatch("<p class='x'>.+</p>", found[2]) and found[4:6] == lines[4:6]
-    assert re.search(r'<bpt i="1">\[b\]</bpt>.+<ept i="1">\[/b\]</ept>', found[6])
-    assert '<b translate="no">Fa  <i>x</i></b>' in found[6]
-    bad = synmt(*arguments, text=jsonl([lines[0], "<b>x"]))
-    assert is_one_line_of_error(bad, "synmt translate: stdin:2: character 1: <b> is not closed")
-    assert bad.stdout.splitlines() == found[:1]
-    blank = synmt(*arguments, "--on-error", "blank", text=jsonl(["<b>x", lines[0]]))
-    assert blank.stdout.splitlines() == ["", found[0]] and "1 bad line left empty" in blank.stderr
 
 
 def test_typographic_apostrophes_come_back(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from synmt.cli.translate import command as translate
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.model.target import target_side
 from synmt.nn.config import TransformerConfig
-from synmt.options import Setting, refusal, settings_of
+from synmt.options import Setting, settings_of, without_effect
 from synmt.search.config import SearchConfig, TranslateConfig
-from synmt.training.config import VALIDATION, TrainingConfig
+from synmt.training.config import OF_VALIDATION, TrainingConfig
 
 ODD = [
     "0",
@@ -131,12 +131,11 @@ def used(command: SectionCommand, options: Mapping[str, Any], source: Random, **
 
     others: further options that are given.
     """
-    kept, declared = dict(options), [each.option for each in command.params if isinstance(each, SectionOption)]
+    kept, declared = dict(options), [each.setting for each in command.params if isinstance(each, SectionOption)]
     while source.random() < 0.98:
         given = {**kept, **{name.replace("_", "-"): each for name, each in others.items()}}
-        scope = command.scope_of(given)
-        values = {**{each.name: each.default for each in declared}, **scope.defaults, **given}
-        refused = [each.name for each in declared if each.name in kept and refusal(each, scope, values)]
+        causes, _ = without_effect(given, {each.option: each for each in declared}, command.rules)
+        refused = [name for name in kept if name in causes]
         if not refused:
             break
         del kept[refused[0]]
@@ -184,7 +183,7 @@ def of_training(source: Random) -> dict[str, Any]:
 
 def without_validation(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options without those that need validation data."""
-    of_validation = {each.name.replace("_", "-") for each in settings_of(TrainingConfig) if VALIDATION in each.needs}
+    of_validation = set(OF_VALIDATION)
     return {name: each for name, each in options.items() if name not in of_validation}
 
 
@@ -201,7 +200,7 @@ def of_translation(source: Random) -> dict[str, Any]:
     options |= some(TranslateConfig, source, 0.25)
     # Leave out options for other input, for searches that the twin does not do, for random draws, and options that take
     # seconds.
-    others = "search", "sample", "top-k", "seed", "jobs", "markup"
+    others = "search", "sample", "top-k", "seed", "jobs"
     return used(translate, {name: value for name, value in options.items() if name not in others}, source)
 
 

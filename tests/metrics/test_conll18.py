@@ -76,7 +76,7 @@ def test_words_inside_a_multiword_token_count(tmp_path: Path) -> None:
     done = command("score", "-m", "upos,uas,las", "-r", tmp_path / "gold.conllu", text=wrong)
     assert [line.split(" = ")[1].split()[0] for line in done.stdout.splitlines()] == ["66.67"] * 3
     assert all("|rules:CoNLL18|udtools:" in line for line in done.stdout.splitlines())
-    relations = command("score", "--by-relation", "-r", tmp_path / "gold.conllu", "--format", "tsv", text=wrong)
+    relations = command("inspect", "relations", "-r", tmp_path / "gold.conllu", "--format", "tsv", text=wrong)
     heads = {line.split("\t")[1]: line.split("\t")[3] for line in relations.stdout.splitlines()[1:]}
     assert heads == {"case": "0.0000", "det": "100.0000", "root": "100.0000"}
 
@@ -149,7 +149,7 @@ def test_segments_add_up_to_the_evaluators_counts(text: str, chance: random.Rand
 @given(st.text("ab", min_size=1, max_size=40), st.randoms(use_true_random=False))
 def test_relations_add_up_to_the_evaluators_counts(text: str, chance: random.Random) -> None:
     gold, system = (Writer(chance).file(text) for _ in range(2))
-    rows, _ = open_rows("--by-relation", "records", files(system, gold), MetricConfig())
+    rows, _ = open_rows("las", "records", files(system, gold), MetricConfig())
     counts: dict[str, Found] = defaultdict(Found)
     for row in rows:
         item = row.hypotheses[0]

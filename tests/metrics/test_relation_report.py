@@ -44,13 +44,13 @@ def test_one_table_per_system_and_one_row_per_relation(tmp_path: Path) -> None:
     worse = ParseRecord(tokens=GOLD.tokens, heads=[4, 4, 4, 0], deprels=GOLD.deprels)
     for path, record in zip((*files.hypotheses, *files.references), (GOLD, worse, GOLD), strict=True):
         Path(path).write_text(2 * f"{write_record(record)}\n")
-    lines = list(report_relations(files, MetricConfig(), "text"))
+    lines = list(report_relations(files, "text"))
     assert lines[0] == str(tmp_path / "a")
     assert lines[1].split() == ["relation", "words", "heads", "precision", "recall", "F1"]
-    rows = [json.loads(line) for line in report_relations(files, MetricConfig(), "jsonl")]
+    rows = [json.loads(line) for line in report_relations(files, "jsonl")]
     assert [row["f1"] for row in rows if row["relation"] == "det"] == [100, 0]
     assert {row["words"] for row in rows} == {2}
     other = ParseRecord(tokens=["z"], heads=[0], deprels=["root"])
     Path(files.hypotheses[1]).write_text(f"{write_record(GOLD)}\n{write_record(other)}\n")
     with pytest.raises(BadInput, match="b:2: the text differs from the reference"):
-        report_relations(files, MetricConfig(), "jsonl")
+        report_relations(files, "jsonl")

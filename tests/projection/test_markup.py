@@ -403,7 +403,7 @@ def test_a_line_of_tags_alone_needs_no_translation() -> None:
 def test_a_line_whose_words_are_not_in_the_text_is_a_bad_line() -> None:
     line = "<b>DOTMULTI</b> a\tx y\t0-0\n"  # which the Moses tokenizer uses itself
     assert is_one_line_of_error(
-        synmt("project", "--markup", "--tokenizer", "moses", text=line), "stdin:1: the token '.' is not in the text"
+        synmt("markup", "--tokenizer", "moses", text=line), "stdin:1: the token '.' is not in the text"
     )
 
 

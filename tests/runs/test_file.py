@@ -105,8 +105,8 @@ def test_a_shared_option_reaches_the_systems_that_may_name_it(tmp_path: Path) ->
     run = with_options(read(RUN, tmp_path))
     found = Counter[int]()
     known = known_of("train")
-    values = {name: some_value(replace(each.setting, several=False)) for name, each in known.items()}
-    values = {name: value for name, value in values.items() if known[name].setting.metavar not in PATHS}
+    values = {name: some_value(replace(each, several=False)) for name, each in known.items()}
+    values = {name: value for name, value in values.items() if known[name].metavar not in PATHS}
     values |= {each.negation: True for each in known.values() if each.negation}
     for name in values.keys() - {*OWN["train"], *MODEL}:
         own, reached, causes = {name: values[name]}, set(), set()
@@ -210,8 +210,7 @@ def test_every_option_of_a_table_is_taken_or_refused(kind: str, tmp_path: Path) 
     given.touch()
     found = 0
     for table in COMMANDS[kind]:
-        for name, known in known_of(table).items():
-            setting = known.setting
+        for name, setting in known_of(table).items():
             value = str(given) if setting.metavar in PATHS else some_value(replace(setting, several=False))
             run = RunFile(None, None, {}, {}, kind=kind, options={table: {name: value}})
             with suppress(ValueError):

@@ -71,7 +71,7 @@ def is_possible(kind: str, table: str, key: str, value: str) -> bool:
         return True
     if key == "alpha" and value == "-1":  # a penalty of short translations
         return True
-    return key in known and tomllib.loads(f"value = {value}")["value"] == known[key].option.default
+    return key in known and tomllib.loads(f"value = {value}")["value"] == known[key].default
 
 
 def refused(file: Path, out: Path, runs: bool) -> str:

@@ -155,7 +155,7 @@ def scored(folder: Path) -> None:
 def calibrated(folder: Path) -> None:
     (folder / "found").write_text(jsonl(PAIRS))
     given: list[str | Path] = [folder / "found", "--references", folder / "links", "--format", "tsv"]
-    assert b"\t6\t61.6667\t100.0000" in output_of("score", "--reliability", *given)
+    assert b"\t6\t61.6667\t100.0000" in output_of("inspect", "reliability", *given)
 
 
 def queried(folder: Path) -> None:
@@ -351,6 +351,6 @@ def test_a_projection_reports_links_that_seem_to_count_from_1(tmp_path: Path) ->
     (tmp_path / "marked").write_text("a <b>b</b> c\td e f\t1-1 2-2\n" * 20)
     said = "no link names a word 0: do the words count from 1? Here they count from 0"
     assert said in shell("synmt project --target-language de lines", tmp_path).stderr
-    assert said in shell("synmt project --markup --target-language de marked", tmp_path).stderr
+    assert said in shell("synmt markup --target-language de marked", tmp_path).stderr
     (tmp_path / "lines").write_text(f"{record}\td e f\t1-1 2-0\n" * 20)
     assert said not in shell("synmt project --target-language de lines", tmp_path).stderr

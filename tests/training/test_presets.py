@@ -12,10 +12,9 @@ from synmt.cli.train import command
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, systems
 from synmt.components.encoder.pascal import Pascal
 from synmt.model.config import ModelConfig
-from synmt.model.source import SourceSide
-from synmt.model.target import TargetSide
-from synmt.training.config import PREFIXES, SPELLED_ARCS, TREES, TrainingConfig
-from synmt.training.presets import PRESETS, bringing, circumstances_of, configs, owners
+from synmt.training.config import TrainingConfig
+from synmt.training.presets import PRESETS, configs
+from synmt.training.start import choose, of_components, owners
 from synmt.training.update import learning_rate
 from synmt.trees.arc_tokens import ArcStyle
 from tests.components.test_contract import MORE
@@ -87,14 +86,13 @@ def test_learning_rates_of_the_worked_schedule() -> None:
 
 @pytest.mark.parametrize("system", systems())
 def test_components_that_a_run_does_not_use_do_not_run(system: str, asked: list[Asked]) -> None:
-    owners.cache_clear()
-    bringing.cache_clear()
+    of_components.cache_clear()
     ran: set[str] = set()
-    of_components = str(Path(components.__file__).parent)
+    folder = str(Path(components.__file__).parent)
 
     def watch(frame: FrameType, event: str, _: object) -> None:
         place = Path(frame.f_code.co_filename)
-        if event == "call" and of_components in str(place) and place.parent.name in ("encoder", "decoder"):
+        if event == "call" and folder in str(place) and place.parent.name in ("encoder", "decoder"):
             ran.add(place.stem)
 
     before = sys.getprofile()
@@ -109,11 +107,13 @@ def test_components_that_a_run_does_not_use_do_not_run(system: str, asked: list[
 @pytest.mark.parametrize("name", [*ENCODER_COMPONENTS, *MORE])
 def test_encoders_that_read_trees_declare_it(name: str) -> None:
     options, name = MORE.get(name, {}), name.partition(",")[0]
-    side = SourceSide({name: ENCODER_COMPONENTS[name](**options)})
-    assert not circumstances_of(side, None)[TREES] or name in bringing()[TREES]
+    given = {f"{name}-{option}".replace("_", "-"): value for option, value in options.items()}
+    needs = choose({"source-syntax": name, **given}).needs
+    assert "tree-dropout" in needs or f"--model {name}" in owners("tree-dropout")
 
 
 @pytest.mark.parametrize("name", DECODER_COMPONENTS)
 def test_decoders_declare_what_they_bring(name: str) -> None:
-    holding = circumstances_of(None, TargetSide({name: DECODER_COMPONENTS[name]()}))
-    assert holding == {each: name in bringing()[each] for each in (PREFIXES, SPELLED_ARCS)}
+    needs = choose({"target-syntax": name}).needs
+    for option in ("prefixes", "prefix-tokens", "split-arcs", "root-arc"):
+        assert (option not in needs) == (f"--model {name}" in owners(option))

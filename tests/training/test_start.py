@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from errno import ENOSPC
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -20,13 +21,12 @@ from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import source_side
 from synmt.model.target import target_side
-from synmt.options import Preset, check_used
+from synmt.options import Preset, Rules, check_used
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.translation import Translator
 from synmt.streams import BadInput, Notes, WrongUsage
-from synmt.training.presets import scope_of
 from synmt.training.run import PairFiles
-from synmt.training.start import model_and_training_of
+from synmt.training.start import choose, model_and_training_of, owners
 from tests import tiny
 from tests.conftest import Noted
 from tests.training.runs import LEARNING, SHORT, run, write_corpus
@@ -144,9 +144,9 @@ PASCAL = ModelConfig(source_side({"pascal": {"heads": 1}}), SEQUENCE, ("en", "de
     ],
 )
 def test_settings_fixed_by_the_model_are_refused(given: Mapping[str, Any], cause: str) -> None:
-    options = [each.option for each in command.params if isinstance(each, SectionOption)]
+    settings = {each.setting.option: each.setting for each in command.params if isinstance(each, SectionOption)}
     with pytest.raises(WrongUsage, match=cause) if cause else nullcontext():
-        check_used({"init": PASCAL, **given}, options, scope_of(given, PASCAL))
+        check_used({"init": PASCAL, **given}, settings, Rules(partial(choose, start=PASCAL), owners))
 
 
 def test_components_must_fit_the_network() -> None:
