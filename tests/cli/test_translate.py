@@ -103,7 +103,7 @@ def test_an_ensemble_of_a_model_and_itself_equals_the_model(mask_model: Path, tm
     done = synmt("translate", mask_model, tmp_path / "tree", text=jsonl(RECORDS))
     assert is_one_line_of_error(done, "tree: writes trees, but an ensemble needs models that write only words")
     done = synmt("translate", tmp_path / "tree", "--no-repeat", "3", text=jsonl(RECORDS))
-    assert is_wrong_usage(done, "--no-repeat has no effect with a model that writes arcs among its words")
+    assert is_wrong_usage(done, "a model that writes arcs among its words does not use --no-repeat")
     write_model(tmp_path / "multitask", "multitask")
     done = synmt("translate", mask_model, tmp_path / "multitask", text=jsonl(RECORDS))
     assert is_one_line_of_error(done, f"multitask: has a different target vocabulary than {mask_model}")
