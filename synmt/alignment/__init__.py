@@ -3,12 +3,32 @@
 Other packages add aligners under the entry point `synmt.aligners`.
 """
 
+from typing import Any
+
 from synmt.registry import Registry
 
-ALIGNERS = Registry(
+
+class Methods(Registry):
+    """The aligners by method; methods joined by `+` are known, too, if they are different."""
+
+    def __getitem__(self, name: str) -> Any:
+        if "+" not in name:
+            return super().__getitem__(name)
+        if name not in self:
+            raise KeyError(name)
+        from synmt.alignment.joined import joined
+
+        return joined(*name.split("+"))
+
+    def __contains__(self, name: object) -> bool:
+        parts = str(name).split("+")
+        return len({*parts}) == len(parts) and all(super(Methods, self).__contains__(part) for part in parts)
+
+
+ALIGNERS = Methods(
     "synmt.aligners",
     {
-        "hmms": "synmt.alignment.hmms:Hmms",
+        "auto": "synmt.alignment.auto:Auto",
         "hmm": "synmt.alignment.hmm.aligner:Hmm",
         "neural-hmm": "synmt.alignment.neural_hmm.aligner:NeuralHmm",
         "mask-align": "synmt.alignment.mask_align.aligner:MaskAlign",
@@ -25,4 +45,4 @@ ALIGNERS = Registry(
         "systran-align": "synmt.alignment.statistical:SystranAlign",
     },
 )
-DEFAULT = "hmms"  # makes the fewest errors in an acceptable time (docs/results.md)
+DEFAULT = "auto"  # makes the fewest errors in an acceptable time (docs/results.md)

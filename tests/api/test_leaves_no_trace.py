@@ -41,7 +41,7 @@ CASES: dict[str, list[Callable[[], Any]]] = {
     ],
     "align": [
         lambda: list(synmt.align(PAIRS, "hmm")),
-        lambda: list(synmt.align(PAIRS, "hmms", epochs=1, width=16, device="cpu")),
+        lambda: list(synmt.align(PAIRS, "auto", epochs=1, width=16, device="cpu")),
         lambda: list(synmt.align(PAIRS, "mask-align", **TINY)),
         lambda: list(synmt.align(PAIRS, "shift-att", **TINY)),
         lambda: synmt.align([], "hmm"),

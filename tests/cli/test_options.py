@@ -219,7 +219,7 @@ def fitted_with(method: str, settings: dict[str, Any]) -> object:
         return made, of_translation(made, settings), teacher
     if method == "mask-align":
         return made, of_mask_align(settings)
-    if method in ("hmms", "neural-hmm"):
+    if method in ("auto", "neural-hmm"):
         parts = [new_aligner(each, settings) for each in getattr(made, "parts", ())]
         return made, parts, of_neural_hmm(settings)
     return made
@@ -357,7 +357,7 @@ def test_align_help_shows_the_options_of_a_method(method: str) -> None:
         if name in used and not isinstance(value, bool):
             row = text[text.index(f" --{name} ") :]
             assert row[row.index("[default: ") :].startswith(f"[default: {value}]"), name
-    if method == "hmms":
+    if method == "auto":
         assert shown("align", ["--help-all"]) == help_text
         assert not own & rows_of(shown("align", ["--help"]))
 
