@@ -370,9 +370,7 @@ def significance(
     systems: collections.abc.Mapping[str, collections.abc.Iterable[Sentence] | pathlib.Path],
     *references: collections.abc.Iterable[Sentence] | pathlib.Path,
     metrics: str | collections.abc.Sequence[str] = ("bleu", "chrf"),
-    test: Literal[
-        "bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization", "sign"
-    ] = "bootstrap-wins",
+    test: Literal["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization"] = "bootstrap-wins",
     resamples: int = 10000,
     seed: int = 12345,
     against: Literal["first", "best"] = "first",

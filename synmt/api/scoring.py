@@ -51,12 +51,10 @@ def significance(
     and p.
 
     systems: hypotheses by name; metrics: as for `score`. settings: options of `synmt significance` under Test and
-    Metrics, with a test that resamples sentences. Raises as `score`.
+    Metrics. Raises as `score`.
     """
     of_test = {each.name: settings.pop(each.name) for each in OF_TESTS if each.name in settings}
     config = config_of_all(SignificanceConfig, of_test)
-    if config.test == "sign":
-        raise ValueError("the sign test compares tables of scores, not sentences")
     if not isinstance(systems, Mapping):
         raise TypeError("systems must be a mapping from names to hypotheses, such as {'base': Path('base.de')}")
     if len(systems) < 2:
@@ -77,9 +75,7 @@ def _opened(
     names = metrics.split(",") if isinstance(metrics, str) else metrics
     for name in names:
         if name not in METRICS:
-            raise ValueError(
-                f"metrics: {unknown(name, 'test a table of its scores with the command synmt significance')}"
-            )
+            raise ValueError(f"metrics: {unknown(name, 'test its scores with the command synmt segment-test')}")
     if not references:
         raise TypeError("no references")
     numbers = ["references"] if len(references) == 1 else [f"references {n}" for n in range(1, len(references) + 1)]

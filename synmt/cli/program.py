@@ -31,6 +31,8 @@ GROUPS = {
         "logprob": "Write the log-probabilities of given translations.",
         "score": "Score translations, parses or word links.",
         "significance": "Test whether systems differ significantly.",
+        "sign-test": "Test whether systems win more test sets than a baseline.",
+        "segment-test": "Test sentence scores of another program, such as COMET's.",
         "run": "Train, test and compare the systems of a run file.",
         "challenge": "Find sentences for syntactic challenge sets.",
         "inspect": "Show what models and aligners have learned, and where they err.",

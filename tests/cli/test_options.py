@@ -115,9 +115,8 @@ def lines(folder: Path) -> Iterator[Line]:
     for more in (["bleu", "--smooth-method", "floor"], ["ter", "--ter-normalized"], ["ter", "--ter-no-punct"]):
         for name in ("score", "significance"):
             yield name, [*minimal[name], "--metric", *more]
-    yield "significance", [FILE, "--segments"]
     for test in next(each for each in settings_of(SignificanceConfig) if each.name == "test").choices:
-        yield "significance", [*(minimal["significance"] if test != "sign" else [FILE]), "--test", test]
+        yield "significance", [*minimal["significance"], "--test", test]
     for name in ("strengths", "attention", "alignment", "curves"):
         for form in (*PICTURES, "html", "json", "jsonl", "tsv", "text"):
             option = next(each for each in commands()[f"inspect {name}"].params if each.name == "form")
