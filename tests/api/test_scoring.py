@@ -76,7 +76,6 @@ def test_significance_equals_that_of_the_command(tmp_path: Path, monkeypatch: py
         (lambda: synmt.significance({"a": ["a"]}, ["a"]), TypeError, "at least two systems"),
         (lambda: synmt.significance([["a"], ["b"]], ["a"]), TypeError, "must be a mapping from names"),  # type: ignore[arg-type]
         (lambda: synmt.significance({"a": ["a"], "references": ["b"]}, ["a"]), ValueError, "name of the references"),
-        (lambda: synmt.significance({"a": ["a"], "b": ["b"]}, ["a"], test="sign"), ValueError, "test cannot be"),
         (lambda: synmt.score(["a"], ["a"], metrics="blue"), ValueError, "^metrics: 'blue' is not one of bleu, "),
         (lambda: synmt.score(["a"], ["a"], metrics="bleurt"), ValueError, "^metrics: synmt does not compute bleurt"),
         (lambda: synmt.score(["a"], ["a"], metrics=[]), ValueError, r"^metrics cannot be \[\]$"),

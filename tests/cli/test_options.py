@@ -88,6 +88,7 @@ def lines(folder: Path) -> Iterator[Line]:
         "bpe learn": ["--merges", "3"],
         "bpe apply": ["--codes", FILE], "average": ["model", "--out", "x"], "export": ["model", "--out", "x"],
         "train": ["--tsv", "-", "--out", "x"], "run": ["x.toml"], "challenge reordering": ["x", "y", "z"],
+        "challenge pattern": ["V []", FILE], "challenge linked": ["V []", "x", "y", "z"],
         "inspect strengths": ["model"], "inspect attention": ["model"], "inspect alignment": ["x"],
         "inspect curves": ["model"], "inspect relations": ["--references", FILE],
         "inspect reliability": ["--references", FILE], "logprob": ["model"],
@@ -131,8 +132,6 @@ def lines(folder: Path) -> Iterator[Line]:
     yield "score", [*minimal["score"], "--metric", "aer", "--source", FILE, "--target", FILE]
     yield "transitions", ["--invert"]
     yield "project", ["--method", "direct"]
-    for side in ("--target", "--source"):
-        yield "challenge query", ["--links", FILE, side, FILE]
 
 
 def lines_of_align(folder: Path) -> Iterator[Line]:
