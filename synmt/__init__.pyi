@@ -128,9 +128,6 @@ class Model:
         side: Literal["source", "target"] = "source",
         layer: int = 1,
         head: int | None = None,
-        title: str | None = None,
-        width: float | None = None,
-        dpi: int = 150,
     ) -> synmt.inspection.Picture: ...
 
 def align(
