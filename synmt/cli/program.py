@@ -41,7 +41,8 @@ GROUPS = {
     "Building blocks": {
         "linearize": "Write parse records as bracketed token lines.",
         "make-masks": "Write the attention masks of parse records.",
-        "transitions": "Convert dependency trees to target strings and back.",
+        "transitions": "Write dependency trees as target strings.",
+        "read-transitions": "Read target strings, and write their words or trees.",
         "bpe": "Learn, apply and undo byte pair encoding.",
         "strip-markup": "Remove inline markup from text, for translation.",
         "average": "Average the parameters of several models.",

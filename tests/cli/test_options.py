@@ -125,7 +125,6 @@ def lines(folder: Path) -> Iterator[Line]:
             yield "parse", ["--input", kind, *again, "--parser", str(parser)]
             yield "parse", ["--input", kind, *again, "--parser", str(parser), "--model", "x"]
     yield "score", [*minimal["score"], "--metric", "aer", "--source", FILE, "--target", FILE]
-    yield "transitions", ["--invert"]
     yield "project", ["--method", "direct"]
 
 
