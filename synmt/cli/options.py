@@ -35,7 +35,6 @@ of_aligner = in_section("Links")(
 bpe = in_section("Options")(
     "--bpe",
     "segment",
-    unless="--invert",
     metavar="CODES",
     type=Reads(),
     callback=_segmenter,
