@@ -425,9 +425,9 @@ def cases(folder: Path) -> Iterator[Case]:
         for command in commands:
             yield Case(f"{command[0]}: {name}", command, line + b"\n")
     for name, block in CONLLU.items():
-        yield Case(f"CoNLL-U: {name}", ["parse", "--input", "conllu"], block)
+        yield Case(f"CoNLL-U: {name}", ["convert", "--input", "conllu"], block)
     for name in ("a tree that does not close", "two trees", "labels without children", "10,000 brackets open"):
-        yield Case(f"brackets: {name}", ["parse", "--input", "ptb"], json.loads(RECORDS[name])["tree"].encode())
+        yield Case(f"brackets: {name}", ["convert", "--input", "ptb"], json.loads(RECORDS[name])["tree"].encode())
     for name, content in {
         "binary": bytes(range(1, 256)),
         "a triple": b"a b c\n",

@@ -14,7 +14,7 @@ from tests.test_recipes import SMALLER, blocks_of
 PAGE = "docs/extending.md"
 CORPUS = """
 python -m synmt.demo --sentences 40 --held-out 6 --out .
-for part in train dev test; do synmt parse --input conllu $part.en.conllu > $part.both.jsonl; done
+for part in train dev test; do synmt convert --input conllu $part.en.conllu > $part.both.jsonl; done
 """
 
 # Searches with the model of the page. All hypotheses must end with a complete word and have the same score as in forced

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import synmt
-from synmt.options import CODE, LARGEST, Setting, check_settings, setting, settings_of
+from synmt.options import CODE, LARGEST, Setting, check_settings, options_in, setting, settings_of
 from synmt.training.config import TrainingConfig
 
 
@@ -82,6 +82,18 @@ def test_only_codes_name_languages() -> None:
         for value in ("german", "DE", "de-AT", ""):
             with pytest.raises(ValueError, match=name):
                 config(**{name: value})
+
+
+def test_a_condition_that_names_no_setting_is_refused() -> None:
+    """As in another package, whose typing error would otherwise let an option without effect pass."""
+
+    @dataclass(frozen=True)
+    class Config:
+        sample: bool = setting(False, "sample")
+        seed: int = setting(1, "seed", needs="smaple")
+
+    with pytest.raises(ValueError, match="Config has no setting 'smaple' to need"):
+        options_in(Config)
 
 
 def test_all_32_bit_seeds_are_accepted() -> None:

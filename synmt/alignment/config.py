@@ -31,10 +31,7 @@ ALL_OF_LINKS = OF_WEIGHTS | {"links-by", "predictions"}
 
 @dataclass(frozen=True)
 class LinksConfig(Checked):
-    """How links are completed and written.
-
-    base: number of the first word in all formats but JSON; by default 1 with talp, otherwise 0.
-    """
+    """How links are completed and written."""
 
     lexicon: str | None = setting(
         None, "also write a table of linked words, counts and probabilities", metavar="FILE", writes=True
@@ -44,7 +41,6 @@ class LinksConfig(Checked):
         False, "link unlinked words with equal parts of speech if their heads or dependents are linked"
     )
     format: Literal["pharaoh", "talp", "jsonl"] = setting("pharaoh", "`i-j` from 0; from 1; or JSON lines with scores")
-    base: int | None = setting(None, "number of the first word, if not in JSON", 0, 1, unless="format jsonl")
     scores: bool = setting(
         False, "write link scores, `i-j:0.93`, and the confidence of each pair; in JSON, scores of all word pairs"
     )

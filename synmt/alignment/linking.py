@@ -148,7 +148,7 @@ def _line(pair: SentencePair, extracted: ExtractedLinks, predicted: list[bool] |
     if not pair.is_whole:
         return "{}" if config.format == "jsonl" else ""
     if config.format != "jsonl":
-        base = int(config.format == "talp") if config.base is None else config.base
+        base = int(config.format == "talp")  # number of the first word
         if config.scores:
             return f"{write_scores(extracted.links, base)}\t{extracted.confidence:.6f}"
         return write_links(extracted.links, base)

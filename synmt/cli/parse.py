@@ -1,6 +1,5 @@
 """`synmt parse`: sentences to parse records."""
 
-from functools import partial
 from typing import Any, get_args
 
 import click
@@ -10,8 +9,8 @@ from synmt.cli.sections import SectionCommand, given_in, in_section, options_of
 from synmt.options import MOST_JOBS, config_of
 from synmt.parsers.config import RULES, ParserConfig, language_from
 from synmt.parsers.stream import Again, parses_of_lines, parses_of_trees, write_records
-from synmt.streams import BadLines, OnError, WrongUsage, convert_files, count_lines, read_lines
-from synmt.trees.formats import READERS, WRITERS, blank, reader, sentences
+from synmt.streams import BadLines, OnError, WrongUsage, count_lines, read_lines
+from synmt.trees.formats import FORMATS, reader, sentences
 
 EPILOG = """
 \b
@@ -22,46 +21,31 @@ Examples:
 """
 
 
-PARSED = "--input text", "--input tokens", "--again"
+TREES = tuple(f"--input {kind}" for kind in FORMATS)
 
 
 @click.command(cls=SectionCommand, epilog=EPILOG, rules=RULES)
 @input_files
 @in_section("Input")(
-    "--input",
-    "kind",
-    type=click.Choice(["text", "tokens", "ptb", "conllu", "records"]),
-    default="text",
-    help="Raw text, tokens separated by spaces, or trees.",
-)
+    "--input", "kind", type=click.Choice(["text", "tokens", *FORMATS]), default="text",
+    help="Raw text, tokens separated by spaces, or trees to parse again.",
+)  # fmt: skip
 @in_section("Input")(
-    "--strip", is_flag=True, needs="--input ptb", help="Remove traces and function tags from ptb trees."
-)
-@in_section("Input")(
-    "--again",
-    type=click.Choice(get_args(Again)),
-    needs=("--input ptb", "--input conllu", "--input records"),
-    help="Parse the tokens of existing trees, for new trees and tags or only tags. Keeps all other fields.",
-)
-@options_of(ParserConfig, "Parser", needs=PARSED)
+    "--again", type=click.Choice(get_args(Again)), needs=TREES,
+    help="What to replace in existing trees: trees and tags, or only tags. Keeps all other fields.",
+)  # fmt: skip
+@options_of(ParserConfig, "Parser")
 @in_section("Parser")("--jobs", type=click.IntRange(1, MOST_JOBS), default=1, metavar="N", help="Parser processes.")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["records", "ptb", "conllu"]),
+    type=click.Choice(FORMATS),
     default="records",
     help="Parse records, constituency trees or dependency trees.",
 )
 @on_error
 def command(
-    files: tuple[str, ...],
-    kind: str,
-    strip: bool,
-    again: Again | None,
-    jobs: int,
-    form: str,
-    on_error: OnError,
-    **settings: Any,
+    files: tuple[str, ...], kind: str, again: Again | None, jobs: int, form: str, on_error: OnError, **settings: Any
 ) -> None:
     """Parse sentences and write parse records.
 
@@ -69,11 +53,8 @@ def command(
     the parser, its line gets a record without a tree, and stderr reports how many there were.
     """
     bad = BadLines(on_error)
-    if kind in READERS:
-        read = reader("stripped ptb" if strip and kind == "ptb" else kind, partial=True)
-        if again is None:
-            group = partial(sentences, kind=kind)
-            return convert_files(files, lambda text: WRITERS[form](read(text)), bad, blank(form), group)
+    if kind in FORMATS and again is None:
+        raise WrongUsage(f"--input {kind} needs --again; `synmt convert --input {kind}` only converts trees")
     config = config_of(ParserConfig, settings | language_from(files, given_in(click.get_current_context())))
     needed = "udpipe" if again == "tags" else {"ptb": "benepar", "conllu": "udpipe"}.get(form, "")
     if needed not in config.parser:
@@ -84,5 +65,5 @@ def command(
         write_records(parse, config, jobs, form, lambda: count_lines(files))
     else:
         trees = sentences(read_lines(files, on_error), kind)
-        write_records(parses_of_trees(trees, read, again, form, bad), config, jobs, form)
+        write_records(parses_of_trees(trees, reader(kind, partial=True), again, form, bad), config, jobs, form)
     bad.report()

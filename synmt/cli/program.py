@@ -22,6 +22,7 @@ from synmt.streams.process import Interrupted, Unwinding, search_rarely
 GROUPS = {
     "Commands": {
         "parse": "Parse sentences and write parse records.",
+        "convert": "Convert trees: records, brackets and CoNLL-U.",
         "align": "Train a word aligner on sentence pairs, and link them.",
         "link": "Link sentence pairs with a saved aligner.",
         "symmetrize": "Merge the links of both directions, or of several aligners.",

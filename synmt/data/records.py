@@ -162,7 +162,7 @@ def source_records(
         yield from ((line, words.check(_read(line, needs, words, bad, strict))) for line in good)
     elif form == "conllu":
         line = next(line for line in good if line.text.strip())
-        raise line.error("CoNLL-U is not text: convert it with synmt parse --input conllu")
+        raise line.error("CoNLL-U is not text: convert it with synmt convert --input conllu")
     elif needs:
         yield from _parsed(_without(good, bad, _record_in_text), needs, words, bad, strict)
     else:

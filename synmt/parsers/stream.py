@@ -125,7 +125,7 @@ def _without_trees(lines: Iterable[Line]) -> Iterator[Line]:
     """Yield the lines. Raises BadInput if the first one that is not empty is a line of trees."""
     rest = iter(lines)
     for line in rest:
-        refuse_trees(line, "add --input")
+        refuse_trees(line, "try synmt convert --input")
         yield line
         if line.text.strip():
             break

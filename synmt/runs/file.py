@@ -24,9 +24,9 @@ OWN = {
     "train": ("source", "target", "tsv", "dev-source", "dev-target", "dev-tsv", "out", "prepared", "resume", "seed"),
     "parse": ("input", "strip", "again", "format", "jobs"),
     "translate": ("format", "n-best", "task", "tokenizer", "markup"),
-    "align": ("source-language", "target-language", "tokenizer", "out", "resume", "seed", "format", "jobs", "base",
+    "align": ("source-language", "target-language", "tokenizer", "out", "resume", "seed", "format", "jobs",
               "scores", "lexicon", "phrases", "predictions", "max-words"),
-    "symmetrize": ("source-language", "target-language", "tokenizer", "format", "base", "scores", "lexicon", "phrases",
+    "symmetrize": ("source-language", "target-language", "tokenizer", "format", "scores", "lexicon", "phrases",
                    "max-words"),
     "project": ("aligner", "markup", "strip", "source-language", "target-language", "tokenizer"),
 }  # fmt: skip

@@ -479,6 +479,9 @@ WRITERS: dict[str, Callable[[ParseRecord], str]] = {
 }
 
 
+FORMATS = "records", "conllu", "ptb"  # of files of trees
+
+
 def tree_form(text: str) -> Literal["records", "conllu", "ptb"] | None:
     """Return the form of a file of trees, as in READERS, by its first line that is not empty; None for other text."""
     if begins_object(text):

@@ -245,7 +245,7 @@ def _fields(line: str) -> dict[str, Any]:
         fields = decoded(line)
     except ValueError as error:
         is_text = not line.lstrip().startswith("{")
-        advice = "not JSON: synmt parse makes records of text and, with --input, of trees"
+        advice = "not JSON: synmt parse makes records of text, and synmt convert of trees"
         raise RecordError(advice if is_text else str(error)) from None
     if not isinstance(fields, dict):
         raise RecordError("not a JSON object")

@@ -142,7 +142,7 @@ def test_messages_name_keywords(tmp_path: Path) -> None:
     with pytest.raises(synmt.BadInput, match=r"or add resume to continue its training run$"):
         synmt.train([("a", "b")] * 9, out=tmp_path)
     (tmp_path / "conllu").write_text("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
-    with pytest.raises(synmt.BadInput, match=r"convert it with synmt parse --input conllu$"):
+    with pytest.raises(synmt.BadInput, match=r"convert it with synmt convert --input conllu$"):
         synmt.train((tmp_path / "conllu", tmp_path / "conllu"), out=tmp_path / "new")
     with pytest.warns(Note, match="was tokenized again; tokenizer none keeps its words"):
         list(synmt.align([("Ein Haus .", "A house .")] * 9, "hmm", out=tmp_path / "aligner"))

@@ -297,7 +297,7 @@ MULTIWORD = """\
 
 
 def test_words_of_multiword_tokens_are_found_in_conllu_and_in_records_of_it(tmp_path: Path) -> None:
-    records = synmt("parse", "--input", "conllu", text=MULTIWORD).stdout
+    records = synmt("convert", "--input", "conllu", text=MULTIWORD).stdout
     for text in (MULTIWORD, records):
         assert (
             found("query", "--upos", "DET", "--format", "marked", text=text)[1] == "Er geht zu *dem* *Arzt* 10 000 .\n"

@@ -32,7 +32,7 @@ def test_numbers_ids_and_starred_sentences() -> None:
 
 def test_records_and_conllu_give_the_same(tmp_path: Path) -> None:
     (tmp_path / "in.conllu").write_text(CORPUS)
-    assert shell("synmt parse --input conllu in.conllu > in.jsonl", tmp_path).returncode == 0
+    assert shell("synmt convert --input conllu in.conllu > in.jsonl", tmp_path).returncode == 0
     for arguments in ("particle", "reflexive", "preposition-stranding", "particle --format ids"):
         find = f"synmt challenge {arguments}"
         done = shell(f"{find} in.jsonl | diff - <({find} in.conllu)", tmp_path)

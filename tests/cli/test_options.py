@@ -122,7 +122,6 @@ def lines(folder: Path) -> Iterator[Line]:
     for test in next(each for each in settings_of(SignificanceConfig) if each.name == "test").choices:
         yield "significance", [*minimal["significance"], "--test", test]
     for kind in ("text", "tokens", "ptb", "conllu", "records"):
-        yield "parse", ["--input", kind]
         for parser in next(each for each in settings_of(ParserConfig) if each.name == "parser").choices:
             again = ["--again", "trees"] if kind not in ("text", "tokens") else []
             yield "parse", ["--input", kind, *again, "--parser", str(parser)]
@@ -255,6 +254,24 @@ def test_every_option_is_used_or_refused(tmp_path: Path, monkeypatch: pytest.Mon
         (name, option) for name, option, used in found if used
     )
     assert len(found) > 5000 and sum(used for *_, used in found) > 2000, (len(found), sum(used for *_, used in found))
+
+
+MOST_CONDITIONAL = 76  # may only fall
+
+
+def test_few_options_depend_on_others() -> None:
+    """An option is conditional if it needs another option, or has no effect with another one. Options that belong to a
+    method, a system or a component are not."""
+    found = set()
+    for name, command in commands().items():
+        needs = {option for option, need in command.rules.choose({}).needs.items() if need.startswith("--")}
+        for each in command.params:
+            if isinstance(each, SectionOption):
+                setting = each.setting
+                found |= (
+                    {(name, setting.option)} if setting.needs or setting.unless or setting.option in needs else set()
+                )
+    assert len(found) == MOST_CONDITIONAL
 
 
 def explicit_defaults(name: str, arguments: Sequence[str]) -> Iterator[tuple[str, list[str]]]:

@@ -46,7 +46,7 @@ def test_trees_survive_a_round_trip(tmp_path: Path) -> None:
     (tmp_path / "trees.ptb").write_text(f"{FATHER}\n\n{FATHER}\n")
     (tmp_path / "trees.conllu").write_text(f"{CONLLU}\n{CONLLU}\n")
     for name in ("ptb", "conllu"):
-        pipe = f"synmt parse --input {name} trees.{name} | synmt parse --input records --format {name}"
+        pipe = f"synmt convert --input {name} trees.{name} | synmt convert --input records --format {name}"
         done = shell(f"set -o pipefail; {pipe} | cmp - trees.{name}", tmp_path)
         assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
@@ -54,10 +54,10 @@ def test_trees_survive_a_round_trip(tmp_path: Path) -> None:
 def test_conllu_survives_a_round_trip() -> None:
     rows = "1\tGo\tgo\tVERB\tVB\tA=B\t0\troot\t0:root\tSpaceAfter=No\n2\t.\t.\tPUNCT\t.\t_\t1\tpunct\t_\tX=Y\n"
     text = 2 * f"# newdoc\n# sent_id = 1\n# text = Go.\n{rows}2.1\te{8 * (chr(9) + '_')}\n\n"
-    done = synmt("parse", "--input", "conllu", "--format", "conllu", text=text)
+    done = synmt("convert", "--input", "conllu", "--format", "conllu", text=text)
     assert (done.stdout, done.stderr) == (text, "")
-    records = synmt("parse", "--input", "conllu", text=text).stdout
-    assert synmt("parse", "--input", "records", "--format", "conllu", text=records).stdout == text
+    records = synmt("convert", "--input", "conllu", text=text).stdout
+    assert synmt("convert", "--input", "records", "--format", "conllu", text=records).stdout == text
 
 
 def test_trees_that_span_lines(tmp_path: Path) -> None:
@@ -65,22 +65,27 @@ def test_trees_that_span_lines(tmp_path: Path) -> None:
     (tmp_path / "trees.mrg").write_text(
         "\n( (S \n    (NP (PRP He))\n    (VP (VBZ is))\n    (. .) ))\n( (NP (NN x)))\n\n(A\n  (B b)\n)\n"
     )
-    done = shell("synmt parse --input ptb --format ptb trees.mrg", tmp_path)
+    done = shell("synmt convert --input ptb --format ptb trees.mrg", tmp_path)
     assert done.stdout == "(S (NP (PRP He)) (VP (VBZ is)) (. .))\n(NP (NN x))\n(A (B b))\n"
     one_a_line = shell(
-        "synmt parse --input ptb --format ptb trees.mrg > one; synmt score -m evalb -r trees.mrg one", tmp_path
+        "synmt convert --input ptb --format ptb trees.mrg > one; synmt score -m evalb -r trees.mrg one", tmp_path
     )
     assert one_a_line.stdout.startswith("F1|rules:COLLINS|sentences:3|errors:0|") and " = 100.00 " in one_a_line.stdout
     (tmp_path / "bad.mrg").write_text("(A\n  (B b))\n(A\n  (B b)\n\n(C c)\n")
-    done = shell("synmt parse --input ptb bad.mrg", tmp_path)
-    assert is_one_line_of_error(done, "synmt parse: bad.mrg:3: a bracket is not closed")
-    done = shell("synmt parse --input ptb --on-error blank --format ptb bad.mrg", tmp_path)
+    done = shell("synmt convert --input ptb bad.mrg", tmp_path)
+    assert is_one_line_of_error(done, "synmt convert: bad.mrg:3: a bracket is not closed")
+    done = shell("synmt convert --input ptb --on-error blank --format ptb bad.mrg", tmp_path)
     assert done.stdout == "(A (B b))\n\n(C c)\n"
 
 
 def test_stripping_applies_only_to_brackets() -> None:
-    done = synmt("parse", "--input", "conllu", "--strip", text=CONLLU)
+    done = synmt("convert", "--input", "conllu", "--strip", text=CONLLU)
     assert is_wrong_usage(done, "--strip needs --input ptb")
+
+
+def test_trees_are_parsed_only_again() -> None:
+    done = synmt("parse", "--input", "conllu", text=CONLLU)
+    assert is_wrong_usage(done, "--input conllu needs --again; `synmt convert --input conllu` only converts trees")
 
 
 def test_parses_as_brackets_and_conllu() -> None:
@@ -121,14 +126,14 @@ def test_given_tokens_are_not_changed() -> None:
 
 def test_finished_trees() -> None:
     tree = "(ROOT (S (NP-SBJ (PRP He)) (VP (VBZ is) (NP (-NONE- *)))))"
-    done = synmt("parse", "--input", "ptb", text=f"{tree}\n\n")
+    done = synmt("convert", "--input", "ptb", text=f"{tree}\n\n")
     assert done.stdout == json.dumps({"tokens": ["He", "is", "*"], "tree": tree}, separators=(",", ":")) + "\n{}\n"
-    done = synmt("parse", "--input", "ptb", "--strip", text=tree)
+    done = synmt("convert", "--input", "ptb", "--strip", text=tree)
     assert json.loads(done.stdout) == {"tokens": ["He", "is"], "tree": "(S (NP (PRP He)) (VP (VBZ is)))"}
 
 
 def test_finished_dependencies() -> None:
-    done = synmt("parse", "--input", "conllu", text=f"{CONLLU}\n\n{CONLLU}")
+    done = synmt("convert", "--input", "conllu", text=f"{CONLLU}\n\n{CONLLU}")
     assert done.stdout.count("\n") == 2
     assert json.loads(done.stdout.splitlines()[1]) == {
         "text": "Go.",
@@ -188,7 +193,7 @@ def test_new_trees_drop_masks_over_the_nodes_of_old_trees() -> None:
     for again, kept in (("trees", {"words": masks["words"]}), ("tags", masks)):
         found = synmt(*AGAIN, again, text=f"{text}\n").stdout
         assert json.loads(found)["masks"] == kept
-        assert synmt("parse", "--input", "records", text=found).stdout == found
+        assert synmt("convert", "--input", "records", text=found).stdout == found
 
 
 def test_a_bad_saved_block_is_a_bad_line() -> None:
@@ -196,7 +201,7 @@ def test_a_bad_saved_block_is_a_bad_line() -> None:
     text = '{"tokens":["Go"]}\n{"tokens":["a"],"conllu":"junk"}\n'
     assert is_one_line_of_error(synmt(*again, text=text), "synmt parse: stdin:2: expected 10 columns")
     done = synmt(*again, "--on-error", "blank", text=text)
-    assert done.returncode == 0 and done.stderr == "synmt parse: 1 bad line left empty\n"
+    assert done.returncode == 0 and done.stderr == "synmt convert: 1 bad line left empty\n"
     assert done.stdout.startswith("# text = Go\n1\tGo\t") and done.stdout.endswith("\t0\troot\t_\t_\n\n")
 
 
@@ -220,15 +225,15 @@ def test_parsing_again_needs_trees_and_tags_need_udpipe() -> None:
 def test_errors_name_the_file_and_line_of_bad_trees(tmp_path: Path, kind: str, text: str, place: str) -> None:
     path = tmp_path / "in"
     path.write_text(text)
-    assert is_one_line_of_error(synmt("parse", "--input", kind, path), f"synmt parse: {path}{place}")
+    assert is_one_line_of_error(synmt("convert", "--input", kind, path), f"synmt convert: {path}{place}")
 
 
 def test_bad_trees_become_empty_records() -> None:
-    done = synmt("parse", "--input", "ptb", "--on-error", "blank", text=f"{FATHER}\n(S\n{FATHER}\n")
+    done = synmt("convert", "--input", "ptb", "--on-error", "blank", text=f"{FATHER}\n(S\n{FATHER}\n")
     lines = done.stdout.splitlines()
     assert lines[1] == "{}" and lines[0] == lines[2] != "{}"
-    assert done.stderr == "synmt parse: 1 bad line left empty\n"
-    done = synmt("parse", "--input", "conllu", "--on-error", "blank", text=f"1\n\n{CONLLU}")
+    assert done.stderr == "synmt convert: 1 bad line left empty\n"
+    done = synmt("convert", "--input", "conllu", "--on-error", "blank", text=f"1\n\n{CONLLU}")
     assert done.stdout.splitlines()[0] == "{}" and done.stdout.count("\n") == 2
 
 
@@ -240,7 +245,7 @@ def test_lines_that_are_not_text(bad: bytes) -> None:
     assert done.stdout.count("\n") == 1
     done = synmt("parse", "--parser", "udpipe", "--on-error", "blank", text=text)
     assert [len(json.loads(line)) > 0 for line in done.stdout.splitlines()] == [True, False, True]
-    assert done.stderr == "synmt parse: 1 bad line left empty\n"
+    assert done.stderr == "synmt convert: 1 bad line left empty\n"
 
 
 def test_two_jobs_write_the_same_as_one(tmp_path: Path) -> None:
@@ -273,7 +278,7 @@ def test_sentences_too_long_are_counted() -> None:
     assert (len(long["tokens"]), len(short["heads"])) == (1001, 1) and "heads" not in long
     assert done.stderr == "synmt parse: 1 sentence too long to parse, written without a tree\n"
     blocks = synmt(*parse, "--format", "conllu", text=text)
-    again = synmt("parse", "--input", "conllu", text=blocks.stdout)
+    again = synmt("convert", "--input", "conllu", text=blocks.stdout)
     assert ["heads" in json.loads(line) for line in again.stdout.splitlines()] == [False, True]
 
 
@@ -357,7 +362,7 @@ def test_the_suffix_of_a_file_names_its_language(tmp_path: Path) -> None:
     assert both.returncode == 2 and "the files are in de and en; parse them separately" in both.stderr
     for name in ("b.de", "b.en"):
         (tmp_path / name).write_text('{"tokens": ["a"]}\n')
-    assert synmt("parse", "--input", "records", tmp_path / "b.de", tmp_path / "b.en").returncode == 0
+    assert synmt("convert", "--input", "records", tmp_path / "b.de", tmp_path / "b.en").returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -374,9 +379,8 @@ def test_the_suffix_of_a_file_names_its_language(tmp_path: Path) -> None:
 def test_trees_are_not_parsed_as_text(form: str, text: str) -> None:
     for kind in ("text", "tokens"):
         done = synmt("parse", "--input", kind, "--parser", "udpipe", text=text)
-        assert is_one_line_of_error(
-            done, f"synmt parse: stdin:{1 + text.startswith(chr(10))}: looks like {form}, not text: add --input {form}"
-        )
+        place, advice = f"stdin:{1 + text.startswith(chr(10))}", f"try synmt convert --input {form}"
+        assert is_one_line_of_error(done, f"synmt parse: {place}: looks like {form}, not text: {advice}")
 
 
 @pytest.mark.parametrize("text", ["(A note.)", "((A) and (B))", "1 2 3", "# text", "( S )", "(I (you) we)"])

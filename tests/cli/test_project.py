@@ -124,7 +124,7 @@ def test_sentence_names_document_marks_and_parts_of_speech(method: list[str]) ->
     assert first["upos"] == ["PRON", "VERB", "PRON", "ADP"] and second["upos"] == ["X", "X", "PRON", "X"]
     _, overwritten = project(text, *method, "--overwrite-upos")
     assert overwritten["upos"] == first["upos"]
-    block = in_process("parse", "--input", "records", "--format", "conllu", text=json.dumps(first).encode()).decode()
+    block = in_process("convert", "--input", "records", "--format", "conllu", text=json.dumps(first).encode()).decode()
     assert block.startswith(f"{marks}\n# sent_id = s1-projected\n# text = ")
 
 
@@ -138,7 +138,7 @@ def test_the_validator_of_universal_dependencies_accepts_the_output(mode: str, t
     text = f"{first}\tSie gibt es sehr bald (doch) auf!\t0-0 1-1 2-2 3-8\n{two}\tGeh, bleib.\t0-0 2-2\n{two}\t{own}\t\n"
     records = in_process("project", "--target-language", "de", *mode.split(), text=text.encode())
     path = tmp_path / "projected.conllu"
-    path.write_bytes(in_process("parse", "--input", "records", "--format", "conllu", text=records))
+    path.write_bytes(in_process("convert", "--input", "records", "--format", "conllu", text=records))
     said = StringIO()
     state = Validator(lang="ud", level=2, output=said).validate_files([str(path)])
     assert (said.getvalue(), state.passed(), path.read_text().count("# sent_id")) == ("", True, 3)

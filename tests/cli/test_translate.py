@@ -307,7 +307,7 @@ def test_one_tokenizer_applies_to_both_sides(mask_model: Path) -> None:
 def test_other_formats_are_not_mistaken_for_text(mask_model: Path) -> None:
     for number, text in enumerate(("# text = He is.\n1\tHe\t", f"\n1\tHe{8 * chr(9)}_\n"), 1):
         done = synmt("translate", mask_model, text=text)
-        assert is_one_line_of_error(done, f"stdin:{number}: CoNLL-U is not text", "synmt parse --input conllu")
+        assert is_one_line_of_error(done, f"stdin:{number}: CoNLL-U is not text", "synmt convert --input conllu")
 
 
 def test_forced_decoding_gives_the_scores_of_the_search(mask_model: Path) -> None:

@@ -69,7 +69,7 @@ def test_a_placeholder_begins_no_record() -> None:
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("He is.", "not JSON: synmt parse makes records of text"),
+        ("He is.", "not JSON: synmt parse makes records of text, and synmt convert of trees"),
         ("{", "not JSON: "),
         ('{"tokens": ["a"]}', "no constituency tree"),
         ('{"tree": "(S"}', "tree: "),

@@ -520,7 +520,7 @@ def check_links(line: str, links: set[tuple[int, int]], sides: Sequence[Sequence
     else:
         text, _, confidence = line.partition("\t")
         expect(bool(confidence) == ("--scores" in asked), "confidence", line)
-        base = int(float(asked.get("--base", "1" if asked.get("--format") == "talp" else "0")))
+        base = int(asked.get("--format") == "talp")
         found = {(int(i) - base, int(j) - base) for i, j in (link.split("-") for link in text.split())}
     expect(found == links, "links", sorted(found), "not", sorted(links), "of", sides)
     expect(all(0 <= i < len(sides[0]) and 0 <= j < len(sides[1]) for i, j in found), "links outside", line)

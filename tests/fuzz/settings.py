@@ -77,7 +77,6 @@ TINY: dict[str, list[Any]] = {
     "min_length_ratio": [0, 0.5, 1, 3],
     "max_tokens": [1, 5, 2000],
     "threshold": [0, 0.1, 0.2, 0.5, 1],
-    "base": [0, 1],
     "max_words": [1, 5, 2000],
     "layer": [0, 1, 2],
     "steps": [0, 1, 3],

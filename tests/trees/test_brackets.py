@@ -45,7 +45,7 @@ def test_brackets_slashes_and_asterisks_are_escaped(word: str, written: str, lin
 
 def test_words_of_treebanks_are_raw_in_tokens_and_keep_their_spelling_in_trees() -> None:
     brackets = "(NP (CD 3\\/4) (SYM \\*) (-LRB- [) (NN and/or) (-RRB- -RSB-))"
-    records = synmt("parse", "--input", "ptb", text=brackets).stdout
+    records = synmt("convert", "--input", "ptb", text=brackets).stdout
     assert json.loads(records)["tokens"] == ["3/4", "*", "[", "and/or", "]"]
     for options in (["--input", "records"], ["--input", "ptb", "--strip"], ["--input", "ptb"]):
         text = records if "records" in options else brackets
@@ -56,7 +56,7 @@ def test_words_of_treebanks_are_raw_in_tokens_and_keep_their_spelling_in_trees()
 def test_the_empty_tree_is_an_empty_sentence(empty: str) -> None:
     assert record_of_brackets(empty) == record_of_brackets(f" {empty}") == ParseRecord()
     assert [tree.leaves() for tree in read_all_brackets(f"{empty} (A a) {empty}")] == [["a"]]
-    done = synmt("parse", "--input", "ptb", text=f"{empty}\n(A a)\n")
+    done = synmt("convert", "--input", "ptb", text=f"{empty}\n(A a)\n")
     assert (done.stdout, done.stderr) == ('{}\n{"tokens":["a"],"tree":"(A a)"}\n', "")
 
 
@@ -70,7 +70,7 @@ def test_a_node_without_children_is_no_empty_tree(text: str) -> None:
 def test_an_unlabelled_top_node_that_branches_is_top(brackets: str, tmp_path: Path) -> None:
     (tmp_path / "one.ptb").write_text(f"{brackets}\n")
     done = shell(
-        "synmt parse --input ptb --format ptb one.ptb; synmt parse --input ptb one.ptb > one; synmt linearize one;"
+        "synmt convert --input ptb --format ptb one.ptb; synmt convert --input ptb one.ptb > one; synmt linearize one;"
         " synmt linearize --format preorder one; synmt make-masks one | cut -c -31",
         tmp_path,
     )

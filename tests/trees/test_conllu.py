@@ -80,8 +80,8 @@ def test_each_sentence_is_a_valid_block_and_each_line_comes_back(records: list[P
 def test_the_sentences_of_a_line_are_blocks(tmp_path: Path) -> None:
     (tmp_path / "en").write_text("He came. She left.\n\nGo.\n")
     done = shell(
-        "synmt parse --parser udpipe --format conllu en > one; synmt parse --input conllu one > records;"
-        " synmt parse --input records --format conllu records | diff one -; cat one; wc -l < records",
+        "synmt parse --parser udpipe --format conllu en > one; synmt convert --input conllu one > records;"
+        " synmt convert --input records --format conllu records | diff one -; cat one; wc -l < records",
         tmp_path,
     )
     assert done.stderr == "" and check_valid(done.stdout.removesuffix("2\n")) == 3
@@ -110,7 +110,7 @@ def test_comments_before_an_empty_line_are_no_sentence(empty: str) -> None:
     with pytest.warns(Note, match="left out comments without a sentence in 2 places, the first in f:1"):
         blocks = list(conllu_blocks(lines(text)))
     assert [(block.text, block.number) for block in blocks] == [(f"# x\n{row}", 3)]
-    done = synmt("parse", "--input", "conllu", "--format", "conllu", text=text)
+    done = synmt("convert", "--input", "conllu", "--format", "conllu", text=text)
     assert done.stdout == f"# x\n{row}\n\n"
     assert done.stderr.startswith("synmt parse: left out comments without a sentence in 2 places, the first in stdin:1")
 
@@ -179,7 +179,7 @@ def test_wrong_ids_are_named(row: int, id: str, cause: str) -> None:
     rows[row - 1] = "\t".join([id, *rows[row - 1].split("\t")[1:]])
     with pytest.raises(ValueError, match=cause):
         read_conllu("\n".join(rows))
-    done = synmt("parse", "--input", "conllu", text="\n" + "\n".join(rows) + "\n\n")
+    done = synmt("convert", "--input", "conllu", text="\n" + "\n".join(rows) + "\n\n")
     assert (done.returncode, done.stdout) == (1, "")
     assert re.match(rf"synmt parse: stdin:({row + 1}|2): .*\n\Z", done.stderr)
 

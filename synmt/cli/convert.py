@@ -1,0 +1,38 @@
+"""`synmt convert`: trees from one format to another."""
+
+from functools import partial
+
+import click
+
+from synmt.cli.options import input_files, on_error
+from synmt.cli.sections import SectionCommand, in_section
+from synmt.streams import BadLines, OnError, convert_files
+from synmt.trees.formats import FORMATS, WRITERS, blank, reader, sentences
+
+EPILOG = """
+\b
+Examples:
+  synmt convert --input conllu train.conllu > train.jsonl
+  synmt convert --format ptb train.jsonl > train.ptb
+  synmt convert --input ptb --strip train.mrg > train.jsonl
+"""
+in_input = in_section("Input")
+
+
+@click.command(cls=SectionCommand, epilog=EPILOG)
+@input_files
+@in_input("--input", "kind", type=click.Choice(FORMATS), default="records", help="Format of the input.")
+@in_input("--strip", is_flag=True, needs="--input ptb", help="Remove traces and function tags from ptb trees.")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="records",
+    help="Parse records, constituency trees or dependency trees.",
+)  # fmt: skip
+@on_error
+def command(files: tuple[str, ...], kind: str, strip: bool, form: str, on_error: OnError) -> None:
+    """Convert trees: parse records, brackets (ptb) and CoNLL-U.
+
+    Line n of the output belongs to tree n of the input.
+    """
+    read = reader("stripped ptb" if strip else kind, partial=True)
+    group = partial(sentences, kind=kind)
+    convert_files(files, lambda text: WRITERS[form](read(text)), BadLines(on_error), blank(form), group)
