@@ -100,7 +100,7 @@ def _rows(scores: Mapping[str, Iterable[float]]) -> Iterator[tuple[float, ...]]:
         raise TypeError("scores must be a mapping from names to numbers, such as {'base': [0.7, 0.8]}")
     columns = {name: list(column) for name, column in scores.items()}
     if len(columns) < 2:
-        raise TypeError("scores: give those of at least two systems")
+        raise TypeError("scores: fewer than two systems")
     for name, column in columns.items():
         for number, score in enumerate(column, 1):
             if not isinstance(score, Real) or not math.isfinite(score):

@@ -37,7 +37,7 @@ GROUPS = {
         "segment-test": "Test sentence scores of another program, such as COMET's.",
         "run": "Train, test and compare the systems of a run file.",
         "challenge": "Find sentences for syntactic challenge sets.",
-        "inspect": "Show what models and aligners have learned, and where they err.",
+        "inspect": "Show what models have learned, and where they err.",
         "cite": "Print BibTeX for what you use.",
     },
     "Building blocks": {

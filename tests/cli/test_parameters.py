@@ -83,7 +83,6 @@ def test_every_option_accepts_its_default_and_its_bounds() -> None:
         "score -r x --ribes-alpha nan",
         "significance -r x a b --level nan",
         "project --min-confidence nan",
-        "inspect strengths model --width nan",
     ],
 )
 def test_infinite_numbers_are_wrong_usage(command: str) -> None:

@@ -13,7 +13,9 @@ from tests.cli.commands import BRACKETS, CODES, RECORD, in_process, is_one_line_
 from tests.trees.strategies import dependency_records, trees
 
 # Each command with its output for an empty line.
-STREAM_COMMANDS = {"linearize": b"", "make-masks": b"{}", "bpe apply --codes codes.bpe": b"", "transitions": b""}
+STREAM_COMMANDS = {
+    "linearize": b"", "make-masks": b"{}", "bpe apply --codes codes.bpe": b"", "transitions": b"", "strip-markup": b"",
+}  # fmt: skip
 VARIANTS = {
     **STREAM_COMMANDS,
     "linearize --format preorder": b"",
@@ -52,6 +54,7 @@ DIRTY_LINES = st.one_of(
     st.sampled_from(
         [b"", b" ", b"{}", b"null", b"[]", b'{"text": "He"}', b'{"tree": "(S (A b\\u0000))"}', b'{"tree": 1}']
     ),
+    st.sampled_from(["<b>a</b> <br>", "a < b", "<b>a", "&lt;b&#0;"]).map(str.encode),
     st.sampled_from(["\u2028 \u0085", "\u00a0", "a\rb", "\x0b\x0c\x1c"]).map(str.encode),
     st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"")),
     st.text(max_size=20).map(lambda line: line.encode(errors="replace").replace(b"\n", b"")),
