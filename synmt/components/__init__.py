@@ -29,6 +29,8 @@ ENCODER_COMPONENTS = Registry(
         "label-features": "synmt.components.encoder.label_features:LabelFeatures",
         "supervised-heads": "synmt.components.encoder.supervised_heads:SupervisedHeads",
         "distance": "synmt.components.encoder.distance:Distance",
+        "distance-table": "synmt.components.encoder.distance:DistanceTable",
+        "distance-taught": "synmt.components.encoder.distance:DistanceTaught",
         "gcn-encoder": "synmt.components.encoder.gcn_encoder:GcnEncoder",
         "tree-positions": "synmt.components.encoder.tree_positions:TreePositions",
     },

@@ -102,8 +102,6 @@ def lines(folder: Path) -> Iterator[Line]:
     for system in systems():
         own = ["--named-masks-names", "near"] if system == "named-masks" else []
         yield "train", [*minimal["train"], "--model", system, *own]
-    for form in ("table", "taught"):
-        yield "train", [*minimal["train"], "--model", "distance", "--distance-form", form]
     for data in (["--dev-tsv", FILE], ["--dev-source", FILE, "--dev-target", FILE, "--select", "loss"]):
         yield "train", [*minimal["train"], *data]
     yield "train", [*minimal["train"], "--source-syntax", "mask+pascal", "--target-syntax", "gcn"]
@@ -151,9 +149,6 @@ def lines_of_align(folder: Path) -> Iterator[Line]:
     for component in ENCODER_COMPONENTS:
         own = ["--named-masks-names", "near"] if component == "named-masks" else []
         yield "align", ["--method", "naive-att", "--source-syntax", component, *own]
-    for form in ("table", "taught"):
-        distance = ["--source-syntax", "distance", "--distance-form", form]
-        yield "align", ["--method", "naive-att", *distance]
     yield "align", ["--method", "mask-align", "--mask-align-no-agreement"]
     for rule in ("argmax", "itermax"):
         yield "align", ["--method", "embeddings", "--embeddings-rule", rule]
@@ -256,7 +251,7 @@ def test_every_option_is_used_or_refused(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(found) > 5000 and sum(used for *_, used in found) > 2000, (len(found), sum(used for *_, used in found))
 
 
-MOST_CONDITIONAL = 75  # may only fall
+MOST_CONDITIONAL = 65  # may only fall
 
 
 def test_few_options_depend_on_others() -> None:

@@ -11,7 +11,7 @@ from synmt.components.contract import EncoderComponent
 from synmt.testing import check_component
 
 MORE: dict[str, dict[str, Any]] = {
-    "named-masks": {"names": "near"}, "distance": {"form": "table"}, "distance, taught": {"form": "taught"},
+    "named-masks": {"names": "near"}, "distance": {"fixed": True},
     "mask": {"tree": "dependency"}, "pascal": {"weighting": "add-log-density", "heads": 1},
     "supervised-heads": {"teach": "previous+parent@1"}, "gcn-encoder": {"layers": 2},
 }  # fmt: skip
