@@ -22,9 +22,9 @@ OPTIONS = """
 import sys
 from synmt.cli.main import main
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
-from synmt.training.presets import bringing, owners
+from synmt.training.start import choose, owners
 assert all(each.cites for known in (ENCODER_COMPONENTS, DECODER_COMPONENTS) for each in known.values())
-owners(), bringing()
+choose({}), owners("tree-dropout"), owners("prefixes")
 sys.argv = ["synmt", "train", "--help-all"]
 main()
 """

@@ -52,7 +52,7 @@ class Distance(EncoderComponent):
         return {} if self.fixed else {"slopes": torch.full((config.heads,), self.slope)}
 
     def bias(self, run: "Run") -> "Value":
-        distances = run.fields[FIELD].long()  # [B,n,n]
+        distances = run.fields[FIELD].float()  # [B,n,n]
         slopes = distances.new_tensor([self.slope]) if self.fixed else run.own.slopes
         graded = -slopes.view(1, -1, 1, 1) * distances.unsqueeze(1)
         return graded.masked_fill((distances == NONE).unsqueeze(1), 0.0)
