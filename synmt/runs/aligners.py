@@ -226,8 +226,8 @@ def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> Row:
     if method not in ALIGNERS:
         raise ValueError(f"no method has this name; give its method, one of {', '.join(ALIGNERS)}")
     learned = {each: own[each] for each in LEARNED if each in own}
-    scope = scope_of({**shared, **options, **learned, "fit": True, "method": method})
-    scope = replace(scope, defaults={**scope.defaults, "fit": True, "method": method, "format": "jsonl"})
+    scope = scope_of({**shared, **options, **learned, "method": method})
+    scope = replace(scope, defaults={**scope.defaults, "method": method, "format": "jsonl"})
     options, _ = used_of("align", options, shared, scope, learned)
     check_together("align", "align", {**options, **learned}, scope)
     given = keywords("align", options)
