@@ -254,14 +254,6 @@ def given_in(context: click.Context) -> dict[str, Any]:
     }
 
 
-def check_given(scope: Scope) -> None:
-    """Raise WrongUsage for an option of the current command that has no effect in a scope, such as the scope of a model
-    that the command has opened."""
-    context = click.get_current_context()
-    assert isinstance(context.command, SectionCommand)
-    context.command.check(context, scope)
-
-
 def in_section(name: str, **rest: Any) -> Callable[..., Decorator]:
     """Return `click.option` for options of a section."""
     return partial(click.option, cls=SectionOption, section=name, **rest)

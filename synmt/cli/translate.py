@@ -1,5 +1,6 @@
 """`synmt translate`"""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,8 @@ import click
 
 from synmt.cli.options import input_files, on_error, or_stdin, usage
 from synmt.cli.paths import Reads
-from synmt.cli.sections import SectionCommand, check_given, in_section, options_of
-from synmt.options import config_of
+from synmt.cli.sections import SectionCommand, in_section, options_of
+from synmt.options import Scope, config_of
 from synmt.projection.config import DOUBTFUL
 from synmt.search.config import SearchConfig, TranslateConfig, scope_of
 from synmt.streams import BadLines, OnError
@@ -26,7 +27,18 @@ COMMON = "beam alpha sample constraints n-best format markup aligner precision j
 HINTS = dict.fromkeys(("--score", "--sum-trees"), "`synmt logprob` scores given translations")
 
 
-@click.command("translate", cls=SectionCommand, epilog=EPILOG, hints=HINTS, common=COMMON)
+def _scope(given: Mapping[str, Any]) -> Scope:
+    if "model" not in given:
+        return Scope()
+    from synmt.model.config import ModelConfig
+    from synmt.model.folder import read_folder_config
+
+    opened, _ = read_folder_config(Path(given["model"]), ModelConfig)
+    settings = {name.replace("-", "_"): value for name, value in given.items()}
+    return scope_of(opened.target, config_of(TranslateConfig, settings))
+
+
+@click.command("translate", cls=SectionCommand, epilog=EPILOG, scope=_scope, hints=HINTS, common=COMMON)
 @click.argument("model", type=Reads(path_type=Path))
 @input_files
 @options_of(TranslateConfig, "Output")
@@ -53,11 +65,6 @@ def command(
         config.check_search(search)
     models = [model, *(Path(each) for each in files if Path(each).is_dir())]
     files = tuple(each for each in files if not Path(each).is_dir())
-    from synmt.model.config import ModelConfig
-    from synmt.model.folder import read_folder_config
-
-    opened, _ = read_folder_config(model, ModelConfig)
-    check_given(scope_of(opened.target, config))
     from synmt.search.stream import translate_stream
 
     bad = BadLines(on_error)
