@@ -30,6 +30,7 @@ _PLACES = {
     "Translation": "synmt.search.translation",
     "WordLinks": "synmt.api.alignment",
     "align": "synmt.api.alignment",
+    "link": "synmt.api.alignment",
     "logprob": "synmt.api.translation",
     "parse": "synmt.api.parsing",
     "project": "synmt.api.projection",

@@ -28,7 +28,7 @@ from synmt.trees.record import write_record as write_record
 class Aligner:
     @classmethod
     def load(cls, folder: str | pathlib.Path, method: str | None = None, device: str = "auto") -> Self: ...
-    def align(
+    def link(
         self,
         pairs: collections.abc.Iterable[tuple[Sentence, Sentence]] | pathlib.Path,
         *,
@@ -276,6 +276,36 @@ def align(
     distance_weight: float | None = None,
     gcn_encoder_layers: int | None = None,
     tree_positions_most: int | None = None,
+) -> collections.abc.Iterator[synmt.api.alignment.WordLinks]: ...
+def link(
+    model: str | pathlib.Path,
+    pairs: collections.abc.Iterable[tuple[Sentence, Sentence]] | pathlib.Path,
+    method: str | None = None,
+    *,
+    device: str = "auto",
+    on_error: Literal["fail", "blank"] = "fail",
+    end_punctuation: bool = False,
+    tree_links: bool = False,
+    max_words: int = 1000,
+    symmetrize: Literal[
+        "harmonic",
+        "mean",
+        "forward",
+        "backward",
+        "intersection",
+        "union",
+        "grow-diag",
+        "grow-diag-lilt",
+        "grow-diag-final",
+        "grow-diag-final-and",
+    ]
+    | None = None,
+    threshold: float | None = None,
+    links_by: Literal["attention", "posterior"] | None = None,
+    temperature: float | None = None,
+    source_language: str | None = None,
+    target_language: str | None = None,
+    tokenizer: Literal["words", "moses", "none", "mecab", "jieba"] | None = None,
 ) -> collections.abc.Iterator[synmt.api.alignment.WordLinks]: ...
 def logprob(
     model: str | pathlib.Path,

@@ -395,9 +395,7 @@ def cases(folder: Path) -> Iterator[Case]:
     aligner = good_aligner(folder / "aligners" / "good").path
     for number, name in enumerate(ALIGNERS):
         path = folder / "aligners" / str(number)
-        yield Case(
-            f"align: {name}", ["align", str(path)], pair, make=partial(make_spoiled, aligner, path, MODELS[name])
-        )
+        yield Case(f"link: {name}", ["link", str(path)], pair, make=partial(make_spoiled, aligner, path, MODELS[name]))
     (folder / "pairs").write_bytes(pair)
     for name, links in LINKS.items():
         (folder / "links").mkdir(exist_ok=True)

@@ -52,7 +52,7 @@ def translation_kinds() -> Iterator[Kind]:
 
 
 def aligner_kinds() -> Iterator[Kind]:
-    align = ("align", "--device", "cpu", "FOLDER", "pairs")
+    align = ("link", "--device", "cpu", "FOLDER", "pairs")
     own = ("config.json", "forward/config.json", "backward/config.json")
     hmms = ("config.json", "hmm/config.json", "neural-hmm/config.json")
     yield Kind("hmms", align, hmms, ("--width", "16", "--epochs", "1", "--device", "cpu"))
@@ -90,7 +90,7 @@ def make(kind: Kind, folder: Path) -> Path:
 
 def _fit(kind: Kind, path: Path, folder: Path) -> None:
     os.chdir(folder)
-    os._exit(_call(["align", "--fit", "--method", kind.name, "--out", str(path), *kind.made, "pairs"]))
+    os._exit(_call(["align", "--method", kind.name, "--out", str(path), *kind.made, "pairs"]))
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def test_links_equal_those_on_a_cpu(method: str, device: str, tmp_path: Path) ->
     sides = [Path(name).read_text().splitlines() for name in (data.source, str(data.target))]
     pairs.write_text("".join(f"{x}\t{y}\n" for x, y in zip(*sides, strict=True)))
     guide.write_text("0-0\n" * len(sides[0]))
-    fit = f"align --fit --method {method} {SHORT} --precision fp32 --scores {pairs}".replace("--report-every 1", "")
+    fit = f"align --method {method} {SHORT} --precision fp32 --scores {pairs}".replace("--report-every 1", "")
     if method in ("mask-align", "mtl-fullc"):
         fit += f" --guide {guide}"
     assert on_device(device, fit).encode() == output_of(*fit.split())

@@ -29,7 +29,7 @@ TRUE = [NOISY[0], NOISY[3]]
 def aligner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("filtering") / "aligner"
     text = "".join(f"{source}\t{target}\n" for source, target in PAIRS * 4)
-    done = synmt("align", "--fit", "--method", "hmm", "--target-language", "de", "--out", folder, text=text)
+    done = synmt("align", "--method", "hmm", "--target-language", "de", "--out", folder, text=text)
     assert done.returncode == 0, done.stderr
     return folder
 

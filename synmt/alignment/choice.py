@@ -1,6 +1,5 @@
 """The default method, and the options that each method uses. Imports no torch."""
 
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -14,13 +13,13 @@ from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.source import ENCODERS, encoders_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Known, Option, Preset, Scope, known_in, option_names, settings_of
-from synmt.streams import BadInput, Message, WrongUsage
+from synmt.streams import Message, WrongUsage
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TREES, VALIDATION, TrainingConfig
 from synmt.training.presets import bringing
 
 OF_FIT = (*ENCODERS, "guide", "models", "preset", "resume")
-RESUME = Option("resume", needs=(("--fit",), ("--out",)))
+RESUME = Option("resume", needs=(("--out",),))
 # Options that several methods share; each method uses some of them.
 SHARED = ALL_OF_LINKS.union({"device"}, option_names(TrainingConfig), option_names(TransformerConfig), OF_FIT)
 
@@ -28,11 +27,10 @@ SHARED = ALL_OF_LINKS.union({"device"}, option_names(TrainingConfig), option_nam
 @cache
 def known() -> dict[str, Known]:
     """Return the settings of an aligner and of its links by the names of their options."""
-    fit = ("--fit",)
-    found = {**known_in(AlignConfig), **known_in(TextConfig), **known_in(AlignerConfig, needs=fit)}
-    found |= known_in(TrainingConfig, needs=fit, means={VALIDATION: ()}) | known_in(TransformerConfig, needs=fit)
+    found = {**known_in(AlignConfig), **known_in(TextConfig), **known_in(AlignerConfig)}
+    found |= known_in(TrainingConfig, means={VALIDATION: ()}) | known_in(TransformerConfig)
     for name, component in [*ALIGNERS.items(), *ENCODER_COMPONENTS.items()]:
-        found |= known_in(component, f"{name}-", fit)
+        found |= known_in(component, f"{name}-")
     return {name: each for name, each in found.items() if owners().get(name, True)}
 
 
@@ -86,34 +84,24 @@ def owners() -> dict[str, tuple[str, ...]]:
     return {name: tuple(ways) for name, ways in found.items()}
 
 
-def makes_aligner(given: Mapping[str, Any]) -> bool:
-    """Return whether to fit an aligner: with --fit, or if the first path is text instead of a folder.
-
-    given: as for `scope_of`. Raises BadInput for a path that is neither.
-    """
-    paths = given.get("paths")
-    if given.get("fit") or not paths:
-        return bool(given.get("fit"))
-    first = str(paths[0])
-    if first != "-" and not os.path.lexists(first):
-        raise BadInput("is neither the folder of a saved aligner nor a file of sentence pairs", first)
-    return first == "-" or not Path(first).is_dir()
-
-
-def scope_of(given: Mapping[str, Any]) -> Scope:
-    """Return the scope of the options of `synmt align`; given: its options and `paths`, by name.
+def scope_of_model(given: Mapping[str, Any]) -> Scope:
+    """Return the scope of the options of `synmt link`; given: its options and `model`, by name.
 
     Raises BadInput for a folder that is not a model.
     """
-    of_links = {name: owners()[name] for name in ALL_OF_LINKS}
-    fits = makes_aligner(given)
-    if given.get("paths") and not fits:
-        fields = read_config(Path(given["paths"][0]))
-        method = given.get("method") or fields.get("aligner")
-        if not isinstance(method, str) or method not in ALIGNERS:  # refused when the folder is opened
-            return Scope()
-        guided = isinstance(saved := fields.get("model"), dict) and saved.get("guided")
-        return Scope(method, {**of_links, "device": owners()["device"]}, used_by(method, {"guide": guided}))
+    if "model" not in given:
+        return Scope()
+    fields = read_config(Path(given["model"]))
+    method = given.get("method") or fields.get("aligner")
+    if not isinstance(method, str) or method not in ALIGNERS:  # refused when the folder is opened
+        return Scope()
+    guided = isinstance(saved := fields.get("model"), dict) and saved.get("guided")
+    of_links = {name: owners()[name] for name in ALL_OF_LINKS.union({"device"})}
+    return Scope(method, of_links, used_by(method, {"guide": guided}))
+
+
+def scope_of(given: Mapping[str, Any]) -> Scope:
+    """Return the scope of the options of `synmt align`; given: its options, by name."""
     out = given.get("out") if given.get("resume") else None
     method = given.get("method") or default_method(Path(out) if out else None)
     if method not in ALIGNERS:
@@ -130,7 +118,7 @@ def scope_of(given: Mapping[str, Any]) -> Scope:
         others = {each: value for each, value in given.items() if each != name}
         lost |= dict.fromkeys(used_by(method, others) - used, f"--{name}")
     others = {name: value for name, value in defaults_of_others().items() if name not in used}
-    defaults = others | defaults_of(method, preset) | ({"fit": True} if fits else {})
+    defaults = others | defaults_of(method, preset)
     return Scope(method, owners(), used, lost, trees, bringing(), defaults)
 
 

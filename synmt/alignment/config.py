@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from synmt.options import MOST_JOBS, Checked, setting
+from synmt.options import Checked, setting
 
 Symmetrization = Literal[
     "forward",
@@ -71,7 +71,6 @@ class AlignConfig(LinksConfig):
     predictions: bool = setting(
         False, "in JSON, add whether the aligner predicts each target word", needs="format jsonl"
     )
-    jobs: int = setting(1, "processes, each with one thread and the MODEL in memory", 1, unless="--fit", most=MOST_JOBS)
 
 
 @dataclass(frozen=True)

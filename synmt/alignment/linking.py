@@ -175,7 +175,7 @@ def _line(pair: SentencePair, extracted: ExtractedLinks, predicted: list[bool] |
 
 
 def linker_of(folder: Path, device: str, threshold: float | None) -> Linker:
-    """Return a function that links sentence pairs with a saved aligner, as `align_stream` does. Raises BadInput.
+    """Return a function that links sentence pairs with a saved aligner, as `synmt link` does. Raises BadInput.
 
     threshold: the least mean of a link, by default the aligner's own; None if its links have no mean.
     """

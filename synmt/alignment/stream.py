@@ -57,10 +57,12 @@ FIRST_WINDOW = 50
 OF_TREES: Needs = TREES, TREES
 
 
-def align_stream(given: Saved, files: Sequence[str], config: AlignConfig, text: TextConfig, on_error: OnError) -> None:
+def link_stream(
+    given: Saved, files: Sequence[str], config: AlignConfig, text: TextConfig, on_error: OnError, jobs: int = 1
+) -> None:
     """Write a line for each pair of the files to standard output, in constant memory.
 
-    given: an aligner, which each of `config.jobs` processes opens for itself. text: options of raw text, if the aligner
+    given: an aligner, which each of `jobs` processes opens for itself. text: options of raw text, if the aligner
     was fitted to none, or if it should be tokenized differently.
     Raises BadInput; with `on_error="blank"`, a bad line gets no links and is counted instead.
     """
@@ -69,7 +71,7 @@ def align_stream(given: Saved, files: Sequence[str], config: AlignConfig, text: 
     sides = sides_for(aligner, text)
     bad = BadLines(on_error)
     pairs = read_pairs(read_columns(files, bad), needed(aligner, config), sides, config.max_words, bad)
-    with processes(config.jobs, aligning(aligner, config), _open_aligning, given, config) as run:
+    with processes(jobs, aligning(aligner, config), _open_aligning, given, config) as run:
         _write(run, pairs, lexicon, advice(config))
     say_doubts(bad, Notes(), *sides)
 
@@ -77,7 +79,7 @@ def align_stream(given: Saved, files: Sequence[str], config: AlignConfig, text: 
 def symmetrize_stream(
     links: Sequence[str], files: Sequence[str], config: SymmetrizeConfig, text: TextConfig, on_error: OnError
 ) -> None:
-    """Combine the links of several files, and write a line for each pair, as `align_stream`.
+    """Combine the links of several files, and write a line for each pair, as `link_stream`.
 
     files: of the sentence pairs; without any, the lines of links are pairs of unknown words.
     """
@@ -114,10 +116,10 @@ def sides_for(aligner: Aligner, text: TextConfig) -> Sides:
     return sides_of(languages, own.tokenizer, own.words)
 
 
-def fit_stream(
+def align_stream(
     fit: FitConfig, files: Sequence[str], config: AlignConfig, text: TextConfig, on_error: OnError, say: bool = False
 ) -> None:
-    """Fit an aligner to the pairs of the files, and write a line for each, as `align_stream`.
+    """Fit an aligner to the pairs of the files, and write a line for each, as `link_stream`.
 
     say: report on stderr how long the fit takes. Under torchrun, all processes fit and the first one aligns.
     """

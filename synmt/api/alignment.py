@@ -1,4 +1,4 @@
-"""Word links: the functions behind `synmt align` and `synmt symmetrize`."""
+"""Word links: the functions behind `synmt align`, `synmt link` and `synmt symmetrize`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from synmt.alignment.aligner import NO_NEEDS, open_aligner
 from synmt.alignment.aligner import Aligner as AnyAligner
-from synmt.alignment.choice import RESUME, default_method, known, scope_of, settings_of_fit
+from synmt.alignment.choice import RESUME, default_method, known, scope_of, scope_of_model, settings_of_fit
 from synmt.alignment.config import AlignConfig, FitConfig, LinksConfig, SymmetrizeConfig
 from synmt.alignment.linking import KnownLinks, aligned
 from synmt.alignment.pairs import read_pairs, with_known_links
@@ -67,12 +67,12 @@ def align(
     on_error: OnError = "fail",
     **settings: Any,
 ) -> Iterator[WordLinks]:
-    """Fit an aligner to (source, target) pairs, then yield the links of each pair in order, as `synmt align --fit`.
+    """Fit an aligner to (source, target) pairs, then yield the links of each pair in order, as `synmt align`.
 
     pairs: (source, target) pairs, or a file of `source TAB target` lines; method: by default as in `synmt align` or,
     with `resume`, of the folder; out: a new folder to save the aligner in; resume: continue the fit in `out`; guide: a
-    file of links to learn from, for methods that can. settings: as for `Aligner.align`, and the other options of
-    `synmt align --fit` that the method uses. on_error: fail, or blank: a bad pair gets no links and is counted in a
+    file of links to learn from, for methods that can. settings: as for `link`, and the other options of `synmt
+    align` that the method uses. on_error: fail, or blank: a bad pair gets no links and is counted in a
     warning. Raises BadInput, TypeError and ValueError, also for a setting that has no effect.
     """
     config, text, others = _configs(settings)
@@ -82,7 +82,7 @@ def align(
         read = pairs, guide, settings.get("models")
         check_apart([("--out", str(kept))], [str(each) for each in read if isinstance(each, str | Path)])
     chosen = method or default_method(kept if resume else None)
-    own |= {"fit": True, "method": chosen}
+    own |= {"method": chosen}
     idle = _check(settings, scope_of(as_given({**settings, **{name: each for name, each in own.items() if each}})), own)
     others = {name: value for name, value in others.items() if name.replace("_", "-") not in idle}
     bad, notes = BadLines(on_error), Notes()
@@ -92,6 +92,25 @@ def align(
         fitting = stack.enter_context(fitted(fit, columns, config, text, bad, notes))
         found = _links(fitting.aligner, fitting.pairs(), config, advice(config), bad, notes)
         return _closing(stack.pop_all(), found)
+
+
+@takes(*OF_LINKS, *settings_of(TextConfig))
+def link(
+    model: str | Path,
+    pairs: Iterable[Pair] | Path,
+    method: str | None = None,
+    *,
+    device: str = "auto",
+    on_error: OnError = "fail",
+    **settings: Any,
+) -> Iterator[WordLinks]:
+    """Yield the links of each (source, target) pair in order, by the aligner saved in a folder, as `synmt link`.
+
+    pairs: (source, target) pairs, or a file of `source TAB target` lines; method: as for `Aligner.load`; settings: as
+    for `Aligner.link`. on_error: fail, or blank: a bad pair gets no links and is counted in a warning. Raises BadInput,
+    TypeError and ValueError.
+    """
+    return Aligner.load(model, method, device).link(pairs, on_error=on_error, **settings)
 
 
 @takes(*(each for each in settings_of(SymmetrizeConfig) if each.name not in LINES), *settings_of(TextConfig))
@@ -131,24 +150,22 @@ class Aligner:
     @classmethod
     @takes()
     def load(cls, folder: str | Path, method: str | None = None, device: str = "auto") -> Self:
-        """Load an aligner that `align` or `synmt align --fit` has saved. Raises BadInput, and ValueError for a device
+        """Load an aligner that `align` has saved. Raises BadInput, and ValueError for a device
         that it does not use.
 
         method: another method of reading links from its models, as `--method`.
         """
-        given = {"paths": [folder]} | ({"method": method} if method else {})
-        opened = cls(open_aligner(Path(folder), method, device), scope_of(given))
+        given = {"model": folder} | ({"method": method} if method else {})
+        opened = cls(open_aligner(Path(folder), method, device), scope_of_model(given))
         check_used({"device": device} if device != "auto" else {}, [DEVICE], opened.scope)
         return opened
 
     @takes(*OF_LINKS, *settings_of(TextConfig))
-    def align(
-        self, pairs: Iterable[Pair] | Path, *, on_error: OnError = "fail", **settings: Any
-    ) -> Iterator[WordLinks]:
+    def link(self, pairs: Iterable[Pair] | Path, *, on_error: OnError = "fail", **settings: Any) -> Iterator[WordLinks]:
         """Yield the links of each pair in order; a pair with an empty side has none.
 
         settings: `symmetrize`, `threshold`, `links_by`, `end_punctuation`, `tree_links`, `temperature`, `max_words`,
-        and the options of `synmt align` under Text. on_error: as for `align`. Raises BadInput, TypeError and
+        and the options of `synmt link` under Text. on_error: as for `align`. Raises BadInput, TypeError and
         ValueError.
         """
         config, text, others = _configs(settings)

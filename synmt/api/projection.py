@@ -33,10 +33,10 @@ def project(
     config = config_of_all(ProjectionConfig, settings)
     linker, scope = None, Scope()
     if aligner:
-        from synmt.alignment.choice import scope_of
+        from synmt.alignment.choice import scope_of_model
         from synmt.alignment.linking import linker_of
 
-        linker, scope = linker_of(Path(aligner), device, config.threshold), scope_of({"paths": [aligner]})
+        linker, scope = linker_of(Path(aligner), device, config.threshold), scope_of_model({"model": aligner})
     if device != "auto":
         check_used({"device": device, "aligner": aligner}, [DEVICE], scope)
     bad, notes = BadLines(on_error), Notes()

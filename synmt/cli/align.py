@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from synmt.alignment import ALIGNERS, DEFAULT
-from synmt.alignment.choice import RESUME, default_method, makes_aligner, owners, scope_of, settings_of_fit
+from synmt.alignment.choice import RESUME, default_method, owners, scope_of, settings_of_fit
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.statistical import LETTERS
 from synmt.alignment.translation.idea import LinkIdea
-from synmt.cli.options import on_error, or_stdin, usage
+from synmt.cli.options import input_files, on_error, usage
 from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_components
 from synmt.components import ENCODER_COMPONENTS
@@ -23,7 +23,6 @@ from synmt.streams import OnError, WrongUsage, check_stdin_once
 from synmt.text.tokenization import TextConfig, with_languages
 from synmt.training.config import VALIDATION, TrainingConfig
 
-FIT = ("--fit",)
 USED = {name for name, ways in owners().items() if ways}  # shared options that some method uses
 PRESETS = dict.fromkeys(name for each in ALIGNERS.values() for name in getattr(each, "presets", {}))
 REPLICATIONS = [name for name, each in ALIGNERS.items() if issubclass(each, LinkIdea)]
@@ -47,19 +46,23 @@ Replications:
 Examples:
   synmt align bitext.tsv > links
   synmt align train.de train.en --out aligner > train.links
-  paste train.de train.en | synmt align --fit --method eflomal > eflomal.links
+  paste train.de train.en | synmt align --method eflomal > eflomal.links
   synmt align --method mask-align --guide old.links bitext.tsv > links
-  paste test.de test.en | synmt align aligner --format jsonl --jobs 2
 """
 
-COMMON = "fit method out guide symmetrize format scores jobs source-language target-language device"
-HINTS = {**LETTERS, "--links-from": "`synmt symmetrize LINKS LINKS` combines files of links"}
-of_aligner, of_fit = in_section("Aligner"), in_section("Training", needs=FIT)
+COMMON = "method out guide symmetrize format scores source-language target-language device"
+LINK = "`synmt link MODEL` links pairs with a saved aligner"
+HINTS = {
+    **LETTERS,
+    "--fit": f"synmt align always trains an aligner; {LINK}",
+    "--jobs": f"an aligner is trained in one process; {LINK}, in several",
+    "--links-from": "`synmt symmetrize LINKS LINKS` combines files of links",
+}
+of_aligner, of_fit = in_section("Aligner"), in_section("Training")
 
 
 @click.command("align", cls=SectionCommand, epilog=EPILOG, scope=scope_of, hints=HINTS, common=COMMON)
-@click.argument("paths", nargs=-1, metavar="[MODEL] [FILE]...", type=Reads())
-@of_aligner("--fit", is_flag=True, help="Train an aligner (needed for pairs on standard input).")
+@input_files
 @of_aligner(
     "--method", metavar="METHOD", type=click.Choice(list(ALIGNERS)),
     help=f"One of the methods below (default: {DEFAULT}); see `--method METHOD --help`.",
@@ -78,13 +81,12 @@ of_aligner, of_fit = in_section("Aligner"), in_section("Training", needs=FIT)
 @of_fit("--preset", type=click.Choice(list(PRESETS)), help="Set of defaults; see `--preset NAME --help-all`.")
 @of_fit("--source-syntax", metavar="NAME+NAME", help="Components of `synmt train` for the source encoder.")
 @of_fit("--target-syntax", metavar="NAME+NAME", help="Components of `synmt train` for the target encoder.")
-@options_of(TrainingConfig, "Training", preset=True, needs=FIT, means={VALIDATION: ()}, only=USED)
-@options_of(TransformerConfig, "Network", preset=True, needs=FIT)
-@options_of_components(ALIGNERS, FIT)
-@options_of_components(ENCODER_COMPONENTS, FIT)
+@options_of(TrainingConfig, "Training", preset=True, means={VALIDATION: ()}, only=USED)
+@options_of(TransformerConfig, "Network", preset=True)
+@options_of_components(ALIGNERS)
+@options_of_components(ENCODER_COMPONENTS)
 def command(
-    paths: tuple[str, ...],
-    fit: bool,
+    files: tuple[str, ...],
     method: str | None,
     on_error: OnError,
     device: str,
@@ -93,34 +95,25 @@ def command(
     resume: bool,
     **settings: Any,
 ) -> None:
-    """Link the words of sentence pairs.
+    """Train an aligner on sentence pairs, and link their words.
 
     The input is `source TAB target` or `source ||| target` lines, or two parallel files, of raw text, tokens or parse
     records. Line n of the output has the links of pair n.
 
-    Without MODEL, synmt trains an aligner on the pairs and links them. With MODEL, a folder saved by --out, it links
-    the pairs with that aligner.
+    `synmt link` links other pairs with the aligner that --out has saved.
     """
     from synmt.data.records import are_parallel
 
-    fit = makes_aligner({"fit": fit, "paths": paths})
-    files = or_stdin(paths if fit else paths[1:])
+    if saved := [each for each in files if (Path(each) / CONFIG_FILE).is_file()]:
+        raise WrongUsage(f"{saved[0]} is a saved aligner: use `synmt link {saved[0]}`")
     of_text = {name: value for name, value in settings.items() if value is not None}
     check_stdin_once([guide or "", *files])
-    if fit and are_parallel(files):
+    if are_parallel(files):
         of_text = with_languages(of_text, *files)
     with usage():
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, of_text)
-    if saved := [each for each in files if (Path(each) / CONFIG_FILE).is_file()]:
-        raise WrongUsage(f"{saved[0]} is a MODEL folder: name it first, without --fit")
-    if not (paths or fit):
-        raise WrongUsage("give a file of pairs, a MODEL folder or --fit")
-    from synmt.alignment.linking import Saved
-    from synmt.alignment.stream import align_stream, fit_stream
+    from synmt.alignment.stream import align_stream
 
-    if fit:
-        chosen = method or default_method(out if resume else None)
-        fitting = FitConfig(chosen, settings_of_fit(settings), guide, out, resume, device)
-        fit_stream(fitting, files, config, text, on_error, say=method is None)
-    else:
-        align_stream(Saved(Path(paths[0]), method, device), files, config, text, on_error)
+    chosen = method or default_method(out if resume else None)
+    fitting = FitConfig(chosen, settings_of_fit(settings), guide, out, resume, device)
+    align_stream(fitting, files, config, text, on_error, say=method is None)

@@ -22,7 +22,8 @@ from synmt.streams.process import Interrupted, Unwinding, search_rarely
 GROUPS = {
     "Commands": {
         "parse": "Parse sentences and write parse records.",
-        "align": "Link the words of sentence pairs.",
+        "align": "Train a word aligner on sentence pairs, and link them.",
+        "link": "Link sentence pairs with a saved aligner.",
         "symmetrize": "Merge the links of both directions, or of several aligners.",
         "project": "Project trees or markup to translations over word links.",
         "train": "Train a translation model.",

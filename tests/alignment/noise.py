@@ -50,7 +50,7 @@ def main(folder: Path, file: Path) -> None:
     lines = file.read_text(encoding="utf-8").splitlines()
     pairs = [(source, target) for source, _, target in (line.partition("\t") for line in lines)]
     aligner = Aligner.load(folder)
-    true = [links.confidence for links in aligner.align(pairs)]
+    true = [links.confidence for links in aligner.link(pairs)]
     print(f"true pairs: {kept(true)}")
     others = {
         "another target": noisy(pairs, keep_half=False),
@@ -58,7 +58,7 @@ def main(folder: Path, file: Path) -> None:
         "a copy of the source": [(source, source) for source, _ in pairs],
     }
     for name, made in others.items():
-        false = [links.confidence for links in aligner.align(made)]
+        false = [links.confidence for links in aligner.link(made)]
         print(f"{name}: {area(true, false):.4f}; {kept(false)}")
 
 

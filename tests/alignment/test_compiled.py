@@ -274,10 +274,10 @@ def test_a_note_says_once_that_there_is_no_compiled_code(tmp_path: Path) -> None
     pairs = "a b\tA B\nb a\tB A\na\tA\n" * 60
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
     environment.pop("SYNMT_COMPILED", None)
-    for words in (["--fit", "--method", "hmm", "--out", "model"], ["model", "--jobs", "2"]):
+    for words in (["align", "--method", "hmm", "--out", "model"], ["link", "model", "--jobs", "2"]):
         done = subprocess.run(
-            [sys.executable, "-m", "synmt", "align", "--tokenizer", "none", *words],
+            [sys.executable, "-m", "synmt", *words, "--tokenizer", "none"],
             input=pairs, cwd=checkout, env=environment, capture_output=True, text=True,
         )  # fmt: skip
         assert done.returncode == 0 and done.stdout.count("\n") == 180, done.stderr
-        assert done.stderr.count("no compiled code") == 1 and "synmt align: no compiled code" in done.stderr
+        assert done.stderr.count("no compiled code") == 1 and f"synmt {words[0]}: no compiled code" in done.stderr

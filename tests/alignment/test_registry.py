@@ -54,8 +54,8 @@ def test_an_aligner_of_another_package(tmp_path: Path) -> None:
     """It is fitted with an option of its own, saved in a folder, and opened from there."""
     path = install(tmp_path, "places", SAME_PLACES, "[synmt.aligners]\nsame-places = places:SamePlaces\n")
     (tmp_path / "bitext").write_text("a b c\td e\n\nx\ty z\n")
-    fit = "synmt align --fit --method same-places --same-places-shift 1 --tokenizer none --out model bitext"
-    done = shell(f"{fit} && synmt align model bitext", tmp_path, PYTHONPATH=path)
+    fit = "synmt align --method same-places --same-places-shift 1 --tokenizer none --out model bitext"
+    done = shell(f"{fit} && synmt link model bitext", tmp_path, PYTHONPATH=path)
     assert (done.stdout, done.stderr) == (2 * "0-1\n\n0-1\n", "")
 
 

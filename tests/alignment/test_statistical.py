@@ -49,7 +49,7 @@ def test_links_are_found_and_stay_inside(name: str, tmp_path: Path) -> None:
 def test_pairs_with_an_empty_side_have_no_links(name: str, tmp_path: Path) -> None:
     pytest.importorskip(MODULES[name])
     fitted(name, PAIRS, tmp_path / "model", {})
-    done = synmt("align", tmp_path / "model", text="\n\t\na\t\n")
+    done = synmt("link", tmp_path / "model", text="\n\t\na\t\n")
     assert (done.returncode, done.stdout, done.stderr) == (0, "\n\n\n", "")
 
 

@@ -17,14 +17,14 @@ TEXT = "".join(f"{source}\t{target}\n" for source, target in [*PAIRS, ("", "")])
 
 
 def test_alignments_equal_those_of_the_command(tmp_path: Path) -> None:
-    fitted = in_process("align", "--fit", "--tokenizer", "none", text=TEXT).decode().splitlines()
+    fitted = in_process("align", "--tokenizer", "none", text=TEXT).decode().splitlines()
     found = list(synmt.align([*PAIRS, ("", "")], tokenizer="none", out=tmp_path / "kept"))
     assert list(map(str, found)) == fitted
     assert [(" ".join(each.source), " ".join(each.target)) for each in found] == [*PAIRS, ("", "")]
     aligner = synmt.Aligner.load(tmp_path / "kept")
     assert repr(aligner) == "<Aligner hmms>"
-    again = aligner.align([(source.split(), target.split()) for source, target in PAIRS], threshold=1.0)
-    expected = in_process("align", str(tmp_path / "kept"), "--threshold", "1", text=TEXT).decode().splitlines()
+    again = aligner.link([(source.split(), target.split()) for source, target in PAIRS], threshold=1.0)
+    expected = in_process("link", str(tmp_path / "kept"), "--threshold", "1", text=TEXT).decode().splitlines()
     assert [str(each) for each in again] == expected[:-1] != fitted[:-1]
 
 
@@ -34,7 +34,7 @@ def test_a_bad_line_of_a_file_may_stay_empty(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="1 bad line left empty"):
         found = list(synmt.align(pairs, "hmm", tokenizer="none", out=tmp_path / "kept", on_error="blank"))
     with pytest.warns(UserWarning, match="1 bad line left empty"):
-        again = list(synmt.Aligner.load(tmp_path / "kept").align(pairs, on_error="blank"))
+        again = list(synmt.Aligner.load(tmp_path / "kept").link(pairs, on_error="blank"))
     assert list(map(str, found)) == list(map(str, again)) and str(found[-1]) == ""
 
 
@@ -74,7 +74,7 @@ def test_a_single_file_of_links_needs_no_list(kind: type, tmp_path: Path) -> Non
 
 
 def test_scores_equal_those_in_json() -> None:
-    written = in_process("align", "--fit", "--format", "jsonl", text=TEXT).decode().splitlines()
+    written = in_process("align", "--format", "jsonl", text=TEXT).decode().splitlines()
     for each, line in zip(synmt.align(PAIRS), written, strict=False):
         expected = json.loads(line)
         assert [[*link, round(score, 6)] for link, score in each.links.items()] == expected["links"]

@@ -38,7 +38,8 @@ def calls(folder: Path, aligner: Path, model: Path) -> dict[str, tuple[Callable[
     return {
         "align": (synmt.align, {"pairs": PAIRS, "method": "hmm"}),
         "Aligner.load": (synmt.Aligner.load, {"folder": aligner}),
-        "Aligner.align": (synmt.Aligner.load(aligner).align, {"pairs": PAIRS}),
+        "Aligner.link": (synmt.Aligner.load(aligner).link, {"pairs": PAIRS}),
+        "link": (synmt.link, {"model": aligner, "pairs": PAIRS}),
         "parse": (synmt.parse, {"sentences": ["a b"], "parser": "udpipe"}),
         "project": (synmt.project, {"pairs": [(RECORD, "b", "0-0")]}),
         "query": (synmt.query, {"sentences": [RECORD], "word": "a"}),
@@ -77,7 +78,8 @@ def impossible(parameter: inspect.Parameter) -> Iterator[object]:
     [
         "align",
         "Aligner.load",
-        "Aligner.align",
+        "Aligner.link",
+        "link",
         "parse",
         "project",
         "query",
@@ -127,5 +129,5 @@ def test_a_setting_that_names_something_is_not_empty(name: str) -> None:
 def test_no_sentences_give_no_results(aligner: Path) -> None:
     nothings: list[Any] = [[], (), iter([])]
     for nothing in nothings:
-        assert list(synmt.Aligner.load(aligner).align(nothing)) == []
+        assert list(synmt.Aligner.load(aligner).link(nothing)) == []
         assert list(synmt.parse(nothing, "udpipe")) == list(synmt.project(nothing)) == []

@@ -110,12 +110,7 @@ def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
     """As on the command line, with a message that names the keyword."""
     metrics = known_in(MetricConfig), scope_of_metrics(["bleu", "chrf"])
     calls: dict[str, tuple[Callable[..., object], Mapping[str, Known], Scope, dict[str, Any]]] = {
-        "align": (
-            partial(synmt.align, [], "hmms"),
-            choice.known(),
-            choice.scope_of({"fit": True}),
-            {"format": "jsonl"},
-        ),
+        "align": (partial(synmt.align, [], "hmms"), choice.known(), choice.scope_of({}), {"format": "jsonl"}),
         "parse": (partial(synmt.parse, [], "udpipe"), known_in(ParserConfig), Scope(), {"parser": "udpipe"}),
         "score": (partial(synmt.score, ["a"], ["a"]), *metrics, {}),
         "significance": (partial(synmt.significance, {"a": ["a"], "b": ["b"]}, ["a"]), *metrics, {}),

@@ -47,7 +47,8 @@ CASES: dict[str, list[Callable[[], Any]]] = {
         lambda: synmt.align([], "hmm"),
     ],
     "Aligner.load": [lambda: synmt.Aligner.load("aligner", device="cpu")],
-    "Aligner.align": [lambda: list(synmt.Aligner.load("aligner", device="cpu").align(PAIRS))],
+    "Aligner.link": [lambda: list(synmt.Aligner.load("aligner", device="cpu").link(PAIRS))],
+    "link": [lambda: list(synmt.link("aligner", PAIRS, device="cpu"))],
     "Model.load": [lambda: synmt.Model.load("good", device="cpu", precision="int8")],
     "Model.translate": [
         lambda: list(synmt.Model.load("good", device="cpu").translate([RECORD], beam=2)),

@@ -15,7 +15,7 @@ import synmt
 from synmt.streams import BadInput, Line, Message, Note, WrongUsage, in_python, note
 from tests.cli.commands import output_of
 
-TEXTS = "--beam", "--out=x", "a--max-words", "{}", "{0} --n-best", "synmt align --fit", "--méthode"
+TEXTS = "--beam", "--out=x", "a--max-words", "{}", "{0} --n-best", "synmt align --method", "--méthode"
 RECORD = '{"tokens": ["a"], "heads": [0], "deprels": ["root"]}'
 
 

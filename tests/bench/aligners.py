@@ -158,7 +158,7 @@ def run(name: str, bitext: Linked, folder: Path) -> Usage:
     if name in OPTIONS:
         source, target = bitext.languages
         options = f"--tokenizer none --source-language {source} --target-language {target} {OPTIONS[name]}"
-        return usage_of(["align", "--fit", *options.split(), str(pairs)], folder, links)
+        return usage_of(["align", *options.split(), str(pairs)], folder, links)
     files = [str(folder / each) for each in ("source", "target", "forward", "backward")]
     columns = zip(*(line.split("\t") for line in bitext.pairs), strict=True)
     for file, column in zip(files, columns, strict=False):

@@ -17,8 +17,8 @@ SHORT = "--preset small --merges 1000 --tokenizer none --updates 20 --device cpu
 MODELS = {
     "train": f"train --model mask {SHORT} --source records --target other --out model",
     "translate": "translate model records --device cpu --beam 5 --max-length-offset 0",
-    "align --fit": f"align --fit {SHORT} --out aligner pairs",
-    "align": "align aligner pairs --device cpu",
+    "align": f"align {SHORT} --out aligner pairs",
+    "link": "link aligner pairs --device cpu",
     "parse --parser benepar": "parse --parser benepar text",
     "parse --parser udpipe": "parse --parser udpipe text",
 }

@@ -18,7 +18,7 @@ from tests.cli import ask, warm
 # Commands that import large libraries. Each is started cold somewhere, too: `parse` by README.md, `run` and
 # `train` where they are killed or started by torchrun, and the others by `synmt(..., cold=True)`.
 SLOW = (
-    "align", "average", "inspect", "logprob", "parse", "run", "score", "significance", "train", "transitions",
+    "align", "average", "inspect", "link", "logprob", "parse", "run", "score", "significance", "train", "transitions",
     "translate",
 )  # fmt: skip
 COLD = f"{sys.executable} -m synmt"

@@ -21,7 +21,7 @@ from synmt.streams import BadInput, WrongUsage
 from synmt.text.links import read_links, write_scores
 from tests.alignment.test_statistical import MODULES
 from tests.alignment.words import bitext
-from tests.cli.commands import HANGS, in_process, is_one_line_of_error, is_wrong_usage, output_of, shell, synmt
+from tests.cli.commands import HANGS, in_process, is_one_line_of_error, output_of, shell, synmt
 from tests.cli.test_options import commands
 from tests.conftest import Noted
 
@@ -39,6 +39,12 @@ def align(*arguments: object, text: str | bytes = TEXT) -> str:
     return in_process("align", *map(str, arguments), text=given).decode()
 
 
+def link(*arguments: object, text: str | bytes = TEXT) -> str:
+    """Return the output of `synmt link`. Raises BadInput."""
+    given = text.encode() if isinstance(text, str) else text
+    return in_process("link", *map(str, arguments), text=given).decode()
+
+
 def symmetrized(*arguments: object, text: str) -> str:
     """Return the output of `synmt symmetrize` for these pairs. Raises its errors."""
     return in_process("symmetrize", *map(str, arguments), "--pairs", text=text.encode()).decode()
@@ -48,12 +54,12 @@ def symmetrized(*arguments: object, text: str) -> str:
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Return a fitted aligner, and the links that fitting it wrote."""
     folder = tmp_path_factory.mktemp("fitted") / "model"
-    return folder, align("--fit", "--method", "mask-align", "--tokenizer", "none", *TINY, "--out", str(folder))
+    return folder, align("--method", "mask-align", "--tokenizer", "none", *TINY, "--out", str(folder))
 
 
 def test_a_bitext_is_aligned_line_by_line(fitted: tuple[Path, str]) -> None:
     model, links = fitted
-    done = synmt("align", model, text=TEXT, cold=True)
+    done = synmt("link", model, text=TEXT, cold=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, links, "")
     assert links.count("\n") == len(LINES)
     for line, found in zip(LINES, links.splitlines(), strict=True):
@@ -63,9 +69,9 @@ def test_a_bitext_is_aligned_line_by_line(fitted: tuple[Path, str]) -> None:
 
 def test_posteriors_need_models_that_predict_words(fitted: tuple[Path, str], tmp_path: Path) -> None:
     model, links = fitted
-    found = align(model, "--links-by", "posterior", "--threshold", "0.01", text=TEXT)
-    assert found != links and found == align(model, "--links-by", "posterior", "--threshold", "0.01", text=TEXT)
-    assert align(model, "--links-by", "attention", text=TEXT) == links
+    found = link(model, "--links-by", "posterior", "--threshold", "0.01", text=TEXT)
+    assert found != links and found == link(model, "--links-by", "posterior", "--threshold", "0.01", text=TEXT)
+    assert link(model, "--links-by", "attention", text=TEXT) == links
     for line, each in zip(LINES, found.splitlines(), strict=True):
         sizes = [len(side.split()) for side in line.split("\t")]
         assert all(i < sizes[0] and j < sizes[1] for i, j in read_links(each).possible)
@@ -76,19 +82,19 @@ def test_posteriors_need_models_that_predict_words(fitted: tuple[Path, str], tmp
         (["--method", "naive-att", "--preset", "paper"], "posterior needs the last decoder layer, not layer 5"),
     ):
         with pytest.raises(WrongUsage, match=cause):
-            align("--fit", *others, "--links-by", "posterior", text="no pairs")
+            align(*others, "--links-by", "posterior", text="no pairs")
 
 
 def test_empty_and_one_sided_lines_may_be_anywhere(fitted: tuple[Path, str]) -> None:
     model, links = fitted
     mixed = [line for each in reversed(LINES) for line in (each, "", "\tx", "x\t", " ")]
     expected = [line for each in reversed(links.splitlines()) for line in (each, "", "", "", "")]
-    assert align(model, text="".join(f"{line}\n" for line in mixed)).splitlines() == expected
+    assert link(model, text="".join(f"{line}\n" for line in mixed)).splitlines() == expected
 
 
 def test_formats_agree(fitted: tuple[Path, str]) -> None:
     model, links = fitted
-    records = [json.loads(line) for line in align(model, "--format", "jsonl", text=TEXT + "\n").splitlines()]
+    records = [json.loads(line) for line in link(model, "--format", "jsonl", text=TEXT + "\n").splitlines()]
     *records, empty = records
     assert empty == {}
     assert ["\t".join(" ".join(each[side]) for side in ("source", "target")) for each in records] == LINES
@@ -98,10 +104,10 @@ def test_formats_agree(fitted: tuple[Path, str]) -> None:
         for side in ("source", "target"):
             text = " ".join(each[side])
             assert [text[first:end] for first, end in each[f"{side}_spans"]] == each[side]
-    talp = align(model, "--format", "talp", text=TEXT).splitlines()
+    talp = link(model, "--format", "talp", text=TEXT).splitlines()
     assert [read_links(line, base=1) for line in talp] == [read_links(line) for line in links.splitlines()]
-    assert align(model, "--base", "1", text=TEXT).splitlines() == talp
-    scored = align(model, "--scores", text=TEXT).splitlines()
+    assert link(model, "--base", "1", text=TEXT).splitlines() == talp
+    scored = link(model, "--scores", text=TEXT).splitlines()
     written = [" ".join(f"{i}-{j}:{score:.2f}" for i, j, score in each["links"]) for each in records]
     assert [line.split("\t")[0] for line in scored] == written
     assert [float(line.split("\t")[1]) for line in scored] == [each["confidence"] for each in records]
@@ -115,7 +121,7 @@ def test_other_commands_read_the_links_of_every_format(
     (tmp_path / "gold").write_text(fitted[1] + "\n")
     (tmp_path / "bitext").write_text(TEXT + "\n")
     found = tmp_path / "found"
-    found.write_text(align(fitted[0], "--format", form, *scores, text=TEXT + "\n"))
+    found.write_text(link(fitted[0], "--format", form, *scores, text=TEXT + "\n"))
     scored = output_of("score", found, "--references", tmp_path / "gold", "--metric", "aer", "--format", "tsv")
     assert b"\tAER\t0.0000\t" in scored
     if form == "talp":  # all other commands count words from 0
@@ -132,11 +138,11 @@ def test_other_commands_read_the_links_of_every_format(
 def test_several_processes_write_the_same_links(fitted: tuple[Path, str], tmp_path: Path) -> None:
     """Scores are the same, too. An interrupt ends all processes."""
     command, text = [fitted[0], "--format", "jsonl", "--scores"], TEXT * 5 + "\n" + TEXT
-    one, two = (align(*command, "--lexicon", tmp_path / name, "--jobs", name, text=text) for name in "12")
+    one, two = (link(*command, "--lexicon", tmp_path / name, "--jobs", name, text=text) for name in "12")
     assert one == two and one.count("\n") == 6 * len(LINES) + 1
     assert (tmp_path / "1").read_text() == (tmp_path / "2").read_text() != ""
     (tmp_path / "long").write_text(TEXT * 20_000)  # more than a pipe holds unread
-    started = list(map(str, [sys.executable, "-m", "synmt", "align", fitted[0], "--jobs", 2, tmp_path / "long"]))
+    started = list(map(str, [sys.executable, "-m", "synmt", "link", fitted[0], "--jobs", 2, tmp_path / "long"]))
     with subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout and process.stdout.readline()
         workers = psutil.Process(process.pid).children()
@@ -145,15 +151,15 @@ def test_several_processes_write_the_same_links(fitted: tuple[Path, str], tmp_pa
             _, said = process.communicate(timeout=HANGS)
         finally:
             process.kill()
-        assert (process.returncode, said) == (130, "synmt align: interrupted\n")
+        assert (process.returncode, said) == (130, "synmt link: interrupted\n")
         assert psutil.wait_procs(workers, timeout=HANGS)[1] == []
-    with pytest.raises(WrongUsage, match="--jobs has no effect with --fit"):
-        align("--fit", "--method", "hmm", "--jobs", "2")
+    with pytest.raises(WrongUsage, match=r"unknown option --jobs; .*`synmt link MODEL` links pairs"):
+        align("--method", "hmm", "--jobs", "2")
 
 
 def test_temperature_changes_scores_but_not_links(fitted: tuple[Path, str]) -> None:
     command = [fitted[0], "--format", "jsonl", "--scores"]
-    as_they_are, tempered = ([json.loads(line) for line in align(*command, *more).splitlines()] for more in
+    as_they_are, tempered = ([json.loads(line) for line in link(*command, *more).splitlines()] for more in
                              ([], ["--temperature", "2"]))  # fmt: skip
     for before, after in zip(as_they_are, tempered, strict=True):
         assert [link[:2] for link in before["links"]] == [link[:2] for link in after["links"]]
@@ -163,12 +169,12 @@ def test_temperature_changes_scores_but_not_links(fitted: tuple[Path, str]) -> N
         assert all(after["scores"][i][j] == score for i, j, score in after["links"])
         assert after["confidence"] != before["confidence"]
     with pytest.raises(WrongUsage, match="--temperature needs --scores or --format jsonl"):
-        align(fitted[0], "--temperature", "2")
+        link(fitted[0], "--temperature", "2")
 
 
 def test_hidden_markov_models_write_probabilities() -> None:
     """They have their own temperature unless the user sets another one."""
-    fit = ["--fit", "--method", "hmm", "--tokenizer", "none", "--format", "jsonl", "--scores"]
+    fit = ["--method", "hmm", "--tokenizer", "none", "--format", "jsonl", "--scores"]
     own, asked, plain = (
         [json.loads(line)["scores"] for line in align(*fit, *more).splitlines()]
         for more in ([], ["--temperature", "1.75"], ["--temperature", "1"])
@@ -188,27 +194,27 @@ def test_json_lines_contain_chunks_and_phrases(tmp_path: Path) -> None:
 
 
 def test_methods_share_translation_models_that_translate(tmp_path: Path) -> None:
-    fit = ["--fit", "--tokenizer", "none", *TINY]
+    fit = ["--tokenizer", "none", *TINY]
     align(*fit, "--method", "naive-att", "--out", tmp_path / "naive")
-    links = align(*fit[:3], "--method", "shift-att", "--models", tmp_path / "naive", "--out", tmp_path / "shift")
+    links = align(*fit[:2], "--method", "shift-att", "--models", tmp_path / "naive", "--out", tmp_path / "shift")
     with pytest.raises(BadInput, match=r"naive: was trained on other words \(none en\) than given here \(words en\)"):
-        align("--fit", "--method", "shift-att", "--models", tmp_path / "naive")
+        align("--method", "shift-att", "--models", tmp_path / "naive")
     with pytest.raises(WrongUsage, match="--width has no effect with --models"):  # the models exist already
-        align("--fit", "--method", "shift-att", "--models", tmp_path / "naive", "--width", "8")
+        align("--method", "shift-att", "--models", tmp_path / "naive", "--width", "8")
     with pytest.raises(BadInput, match="the text is in fi, but the aligner was fitted to en and en"):
-        align(tmp_path / "naive", "--source-language", "fi")
-    assert align(tmp_path / "shift") == links
-    assert align(tmp_path / "shift", "--method", "naive-att") == align(tmp_path / "naive") != links
+        link(tmp_path / "naive", "--source-language", "fi")
+    assert link(tmp_path / "shift") == links
+    assert link(tmp_path / "shift", "--method", "naive-att") == link(tmp_path / "naive") != links
     source = "".join(line.split("\t")[0] + "\n" for line in LINES[:2])
     assert in_process("translate", str(tmp_path / "shift" / "forward"), text=source.encode()).count(b"\n") == 2
     with pytest.raises(WrongUsage, match="shift-att does not use --predictions; it belongs to mask-align"):
-        align(tmp_path / "shift", "--format", "jsonl", "--predictions")
+        link(tmp_path / "shift", "--format", "jsonl", "--predictions")
     with pytest.raises(BadInput, match="shift/forward: is not an aligner; name a --method"):
-        align(tmp_path / "shift" / "forward")
+        link(tmp_path / "shift" / "forward")
 
 
 def test_json_lines_contain_all_scores_and_predictions(fitted: tuple[Path, str]) -> None:
-    lines = align(fitted[0], "--format", "jsonl", "--scores", "--predictions", "--threshold", "0.5").splitlines()
+    lines = link(fitted[0], "--format", "jsonl", "--scores", "--predictions", "--threshold", "0.5").splitlines()
     for each in map(json.loads, lines):
         assert [len(row) for row in each["scores"]] == [len(each["target"])] * len(each["source"])
         assert [[i, j, each["scores"][i][j]] for i, j, _ in each["links"]] == each["links"]
@@ -218,7 +224,7 @@ def test_json_lines_contain_all_scores_and_predictions(fitted: tuple[Path, str])
 
 def test_thresholds_and_symmetrizations_are_nested(fitted: tuple[Path, str]) -> None:
     def found(*options: str) -> list[frozenset[tuple[int, int]]]:
-        return [read_links(line).sure for line in align(fitted[0], *options).splitlines()]
+        return [read_links(line).sure for line in link(fitted[0], *options).splitlines()]
 
     for less, more in (
         (found("--threshold", "0.5"), found("--threshold", "0.1")),
@@ -229,9 +235,9 @@ def test_thresholds_and_symmetrizations_are_nested(fitted: tuple[Path, str]) -> 
 
 
 def test_many_pairs_without_links_are_reported(fitted: tuple[Path, str], noted: Noted) -> None:
-    align(fitted[0], "--symmetrize", "grow-diag")
+    link(fitted[0], "--symmetrize", "grow-diag")
     assert noted() == ""
-    assert align(fitted[0], "--threshold", "1").strip() == ""
+    assert link(fitted[0], "--threshold", "1").strip() == ""
     assert noted() == f"most pairs have no link ({len(LINES)} of {len(LINES)}): lower --threshold"
 
 
@@ -311,45 +317,36 @@ HARD = [
 
 
 def test_difficult_lines_are_errors_or_blank(fitted: tuple[Path, str], noted: Noted) -> None:
-    lines = align(fitted[0], "--on-error", "blank", text=b"\n".join(HARD) + b"\n").split("\n")
+    lines = link(fitted[0], "--on-error", "blank", text=b"\n".join(HARD) + b"\n").split("\n")
     assert noted() == "3 bad lines left empty\n1 pair of more than 1000 words on a side left empty"
     assert len(lines) == len(HARD) + 1
     assert lines[1:4] == ["", "", ""] and lines[5] == ""
     for number, cause in ((2, "found 1 column"), (3, "NUL byte"), (4, "not UTF-8")):
         with pytest.raises(BadInput, match=f":{number}: .*{cause}"):
-            align(fitted[0], text=HARD[0] + b"\n" * (number - 1) + HARD[number - 1])
+            link(fitted[0], text=HARD[0] + b"\n" * (number - 1) + HARD[number - 1])
 
 
 @pytest.mark.parametrize(
     ("arguments", "cause"),
     [
-        (["nothing"], "nothing: is neither the folder of a saved aligner nor a file of sentence pairs"),
+        (["nothing"], "nothing: No such file or directory"),
         (["x", "--links-from", "y"], "unknown option --links-from; `synmt symmetrize LINKS LINKS` combines files"),
-        (["--fit", "--resume"], "--resume needs --out"),
-        (
-            ["--fit", "--pascal-heads", "3"],
-            "hmms does not use --pascal-heads; it belongs to pascal: add --source-syntax",
-        ),
-        (["--fit", "--method", "mask-align", "--heads", "3"], "width 128 does not divide into 3 heads"),
-        (["--fit", "--heads", "2"], "hmms does not use --heads; it belongs to mask-align, naive-att.*: add --method"),
-        (["--fit", "--preset", "small"], "hmms does not use --preset; it belongs to mask-align"),
-        (
-            ["--fit", "--method", "mask-align", "--positions", "rotary"],
-            "mask-align does not use --positions; it belongs",
-        ),
-        (["--fit", "--method", "hmm", "--device", "cuda"], "hmm does not use --device; it belongs to hmms, neural-hmm"),
-        (["--fit", "--guide", "x"], "to mask-align, shift-aet, mtl-fullc, bao-guided: add --method mask-align"),
-        (
-            ["--fit", "--method", "naive-att", "--tree-dropout", "0.1"],
-            "--tree-dropout needs an encoder that reads trees",
-        ),
-        (["--fit", "--shift-att-layer", "2"], "does not use --shift-att-layer; it belongs to shift-att, shift-aet"),
-        (["--fit", "--method", "bao", "--mask-align-loss-form", "paper"], "bao does not use --mask-align-loss-form"),
-        (["--fit", "--method", "eflomal", "--epochs", "2"], "eflomal does not use --epochs"),
-        (["--fit", "--method", "add-sgd", "--models", "nowhere"], "nowhere/forward/config.json: No such file"),
-        (["--fit", "--method", "mask-align", "--guide", "nothing"], "nothing: No such file or directory"),
-        (["--fit", "--format", "jsonl", "--base", "1"], "--base has no effect with --format jsonl"),
-        (["--fit", "--method", "mask-align", "--predictions"], "--predictions needs --format jsonl"),
+        (["--resume"], "--resume needs --out"),
+        (["--pascal-heads", "3"], "hmms does not use --pascal-heads; it belongs to pascal: add --source-syntax"),
+        (["--method", "mask-align", "--heads", "3"], "width 128 does not divide into 3 heads"),
+        (["--heads", "2"], "hmms does not use --heads; it belongs to mask-align, naive-att.*: add --method"),
+        (["--preset", "small"], "hmms does not use --preset; it belongs to mask-align"),
+        (["--method", "mask-align", "--positions", "rotary"], "mask-align does not use --positions; it belongs"),
+        (["--method", "hmm", "--device", "cuda"], "hmm does not use --device; it belongs to hmms, neural-hmm"),
+        (["--guide", "x"], "to mask-align, shift-aet, mtl-fullc, bao-guided: add --method mask-align"),
+        (["--method", "naive-att", "--tree-dropout", "0.1"], "--tree-dropout needs an encoder that reads trees"),
+        (["--shift-att-layer", "2"], "does not use --shift-att-layer; it belongs to shift-att, shift-aet"),
+        (["--method", "bao", "--mask-align-loss-form", "paper"], "bao does not use --mask-align-loss-form"),
+        (["--method", "eflomal", "--epochs", "2"], "eflomal does not use --epochs"),
+        (["--method", "add-sgd", "--models", "nowhere"], "nowhere/forward/config.json: No such file"),
+        (["--method", "mask-align", "--guide", "nothing"], "nothing: No such file or directory"),
+        (["--format", "jsonl", "--base", "1"], "--base has no effect with --format jsonl"),
+        (["--method", "mask-align", "--predictions"], "--predictions needs --format jsonl"),
     ],
 )
 def test_wrong_requests_give_one_error(arguments: list[str], cause: str) -> None:
@@ -425,7 +422,7 @@ def test_a_folder_with_a_model_is_refused_before_reading(method: str, tmp_path: 
     """--resume is suggested only to those who may use it."""
     if method in MODULES:
         pytest.importorskip(MODULES[method])
-    again = ("--fit", "--method", method, "--out", tmp_path)
+    again = ("--method", method, "--out", tmp_path)
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(BadInput, match="already has a model; ") as refused:
         align(*again, text="one column\n")
@@ -440,7 +437,7 @@ def test_a_folder_with_a_model_is_refused_before_reading(method: str, tmp_path: 
 @pytest.mark.parametrize("method", [each for each in ALIGNERS if "device" in used_by(each, {})])
 def test_a_missing_device_is_refused_before_reading(method: str) -> None:
     with pytest.raises(BadInput, match=r"^device cuda:99: "):
-        align("--fit", "--method", method, "--device", "cuda:99", text="one column\n")
+        align("--method", method, "--device", "cuda:99", text="one column\n")
 
 
 def test_trees_add_links_to_any_aligner(tmp_path: Path) -> None:
@@ -456,14 +453,13 @@ def test_trees_add_links_to_any_aligner(tmp_path: Path) -> None:
 
 
 def test_errors_take_one_line() -> None:
-    assert is_wrong_usage(synmt("align"), "synmt align: give a file of pairs, a MODEL folder or --fit")
     with pytest.raises(BadInput, match="no sentence pairs to learn from"):
-        align("--fit", text="\n\tx\n")
+        align(text="\n\tx\n")
 
 
 def test_an_endless_stream_is_aligned_as_it_arrives(fitted: tuple[Path, str], tmp_path: Path) -> None:
     """When the reader closes the pipe, the command ends quietly."""
-    command = f"yes $'s1\\tt1' | synmt align {fitted[0]} | head -n 1500 | sort -u | wc -l; echo ${{PIPESTATUS[1]}}"
+    command = f"yes $'s1\\tt1' | synmt link {fitted[0]} | head -n 1500 | sort -u | wc -l; echo ${{PIPESTATUS[1]}}"
     done = shell(command, tmp_path)
     assert (done.stdout.split(), done.stderr) == (["1", "0"], "")
 
@@ -506,7 +502,7 @@ def test_links_between_other_words_are_refused_before_any_output(
     assert is_one_line_of_error(done, f"synmt symmetrize: {cause}") and done.stdout == ""
     streamed = shell(f"{command} - < pairs", tmp_path)
     assert is_one_line_of_error(streamed, cause.replace("in pairs", "in stdin"))
-    guided = "synmt align --fit --method mask-align --guide links --source-syntax pascal --source-language de"
+    guided = "synmt align --method mask-align --guide links --source-syntax pascal --source-language de"
     if not options:
         assert is_one_line_of_error(shell(f"{guided} pairs", tmp_path), f"synmt align: {cause}")
 
@@ -540,8 +536,7 @@ def test_links_that_count_from_1_are_recognized_and_reported(tmp_path: Path) -> 
 
 
 def test_without_an_aligner_one_is_fitted(tmp_path: Path) -> None:
-    """A file of pairs, two parallel files or standard input give the same links as with --fit. Suffixes name the
-    languages."""
+    """A file of pairs, two parallel files and standard input give the same links. Suffixes name the languages."""
     pairs, sides = tmp_path / "pairs.tsv", (tmp_path / "train.de", tmp_path / "train.en")
     pairs.write_text(TEXT)
     for number, side in enumerate(sides):
@@ -550,20 +545,25 @@ def test_without_an_aligner_one_is_fitted(tmp_path: Path) -> None:
     def links_of(*arguments: str | Path) -> str:
         return output_of("align", *arguments).decode()
 
+    def linked(*arguments: str | Path) -> str:
+        return output_of("link", *arguments).decode()
+
     quick = ["--method", "hmm", "--hmm-rounds", "1"]
-    expected = links_of("--fit", *quick, "--source-language", "de", str(pairs))
+    expected = links_of(*quick, "--source-language", "de", str(pairs))
     assert expected.count("\n") == len(LINES) and expected.strip()
     assert links_of(*quick, pairs, "--source-language", "de") == expected
     assert links_of(*quick, *sides, "--out", tmp_path / "out") == expected
     assert synmt("align", *quick, "-", "--source-language", "de", text=TEXT).stdout == expected
     assert json.loads((tmp_path / "out" / "config.json").read_text())["model"]["languages"] == ["de", "en"]
-    assert links_of(tmp_path / "out", *sides) == links_of(tmp_path / "out", pairs) == expected
-    assert shell("synmt align out train.de <(cat train.en)", tmp_path).stdout == expected
-    assert synmt("align", tmp_path / "out", sides[0], "-", text=sides[1].read_text()).stdout == expected
-    with pytest.raises(BadInput, match=r"modle: is neither the folder of a saved aligner nor a file of sentence pairs"):
-        links_of(tmp_path / "modle", pairs)
-    with pytest.raises(WrongUsage, match="--jobs has no effect with --fit"):
-        links_of(pairs, "--jobs", "2")
+    assert linked(tmp_path / "out", *sides) == linked(tmp_path / "out", pairs) == expected
+    assert shell("synmt link out train.de <(cat train.en)", tmp_path).stdout == expected
+    assert synmt("link", tmp_path / "out", sides[0], "-", text=sides[1].read_text()).stdout == expected
+    with pytest.raises(BadInput, match=r"modle.*: No such file"):
+        linked(tmp_path / "modle", pairs)
+    with pytest.raises(WrongUsage, match=r"out is a saved aligner: use `synmt link .*out`"):
+        links_of(tmp_path / "out", pairs)
+    with pytest.raises(WrongUsage, match="unknown option --fit; synmt align always trains an aligner"):
+        links_of("--fit", pairs)
     (tmp_path / "short.en").write_text("one\n")
     with pytest.raises(BadInput, match=rf"train\.de: {len(LINES)} lines, .*short\.en: 1 line"):
         links_of(*quick, sides[0], tmp_path / "short.en")

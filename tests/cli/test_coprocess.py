@@ -40,8 +40,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("translate mask --format jsonl", "He is my father", '"text":'),  # the command parses the text
         ("logprob sequence", PAIR, "-"),
         ("logprob transitions", "He is\ter ist RIGHT-ARC:rel1", "-"),
-        ("align aligner --format jsonl", PAIR, '"links":['),
-        ("align aligner --format jsonl --jobs 2", PAIR, '"links":['),
+        ("link aligner --format jsonl", PAIR, '"links":['),
+        ("link aligner --format jsonl --jobs 2", PAIR, '"links":['),
         ("symmetrize links --pairs -", PAIR, "0-0"),
         ("project --target-language de", '{"tokens":["He"],"heads":[0],"deprels":["root"]}\tEr\t0-0', '"heads":[0]'),
         ("linearize", RECORD, "(S (NP"),

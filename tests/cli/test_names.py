@@ -73,7 +73,7 @@ def test_names_are_printed_as_text(line: str, named: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["align --fit --method hmm PAIRS", "train --tsv PAIRS --out OUT --preset small --updates 1 --width 16"]
+    "line", ["align --method hmm PAIRS", "train --tsv PAIRS --out OUT --preset small --updates 1 --width 16"]
 )
 def test_training_files_can_have_any_name(line: str, named: dict[str, str]) -> None:
     output_of(*(named.get(part, part) for part in split(line)))

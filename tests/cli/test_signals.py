@@ -18,10 +18,10 @@ PAIRS = "".join(f"a{n % 7} b{n % 5} c{n % 3} d\tA{n % 7} B{n % 5} C{n % 3} D\n" 
 LONG = "--hmm-rounds 100 --hmm-agreement 100"
 # Each command that makes temporary folders, and what is written to them before the signal.
 COMMANDS = {
-    "hmm": f"align --fit --method hmm {LONG}",
-    "hmms": f"align --fit {LONG}",
-    "neural": "align --fit --method mask-align --epochs 100 --guide links",
-    "eflomal": "align --fit --method eflomal",
+    "hmm": f"align --method hmm {LONG}",
+    "hmms": f"align {LONG}",
+    "neural": "align --method mask-align --epochs 100 --guide links",
+    "eflomal": "align --method eflomal",
     "train": "train --tsv /dev/stdin --out model --epochs 100",
 }
 

@@ -533,7 +533,7 @@ def fit_session(folder: Path, source: Random) -> Session:
         options.get(f"{side}-syntax") in NEEDS_TREES or source.random() < 0.1 for side in ("source", "target")
     )
     corpus = write_corpus(folder, "pairs", source, (trees[0], trees[1]), source.choice([0, 0.05]))
-    command = ["align", "--fit", "--method", method, corpus.table.name, *settings.arguments(options, source, odd=0.1)]
+    command = ["align", "--method", method, corpus.table.name, *settings.arguments(options, source, odd=0.1)]
     if "guide" in used_by(method, {}) and source.random() < 0.3:
         write_links(folder / "guide", corpus, source)
         command += ["--guide", "guide"]
@@ -545,7 +545,7 @@ def fit_session(folder: Path, source: Random) -> Session:
         return
     check_model(folder / "model")
     random_method = method == "eflomal"
-    again = checked(["align", "model", corpus.table.name, "--on-error", "blank"], folder)
+    again = checked(["link", "model", corpus.table.name, "--on-error", "blank"], folder)
     yield again
     expect(not again.code, again.said)
     if not random_method:
@@ -557,7 +557,7 @@ def fit_session(folder: Path, source: Random) -> Session:
 def links_of_model(folder: Path, corpus: Corpus, source: Random, random_method: bool) -> Session:
     options = settings.of_links(source, paths=[str(folder / "model")])
     command = [
-        "align",
+        "link",
         "model",
         corpus.table.name,
         *settings.arguments(options, source, odd=0.05),
@@ -638,9 +638,9 @@ def config_session(folder: Path, source: Random) -> Session:
         ] * (components == "label-features")
         use = ["translate", "model", corpus.source.name, "--beam", "2", "--max-length-offset", "1"]
     else:
-        command = ["align", "--fit", "--method", kind, corpus.table.name, "--out", "model"]
+        command = ["align", "--method", kind, corpus.table.name, "--out", "model"]
         command += plain if kind != "eflomal" else ["--tokenizer", "none"]
-        use = ["align", "model", corpus.table.name]
+        use = ["link", "model", corpus.table.name]
     done = checked(command, folder)
     yield done
     expect(not done.code, done.said)

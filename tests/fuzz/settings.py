@@ -220,7 +220,7 @@ def of_merged_links(source: Random) -> dict[str, Any]:
 
 
 def of_fitting(source: Random) -> tuple[str, dict[str, Any]]:
-    """Return a method of `align --fit`, and random options for it."""
+    """Return a method of `align`, and random options for it."""
     method = source.choice(list(ALIGNERS))
     options: dict[str, Any] = {**PREDICTABLE, "epochs": 1}
     options |= some(ALIGNERS[method], source, 0.4, f"{method}-")

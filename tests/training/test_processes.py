@@ -26,7 +26,7 @@ OPTIONS = split(
     " --schedule constant --average 1 --report-every 1 --checkpoint-minutes 0.001 --epochs 3 --device cpu"
 )
 FIT = split(
-    "align --fit pairs --tokenizer none --width 16 --feedforward 16 --heads 2 --encoder-layers 1 --decoder-layers 2"
+    "align pairs --tokenizer none --width 16 --feedforward 16 --heads 2 --encoder-layers 1 --decoder-layers 2"
     " --merges 5 --batch-tokens 40 --epochs 2 --report-every 1 --device cpu --out kept"
 )
 NOWHERE = 20_000, 32_000  # ports that no system hands out by itself

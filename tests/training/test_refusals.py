@@ -126,7 +126,7 @@ def test_refusals_take_one_line(tmp_path: Path) -> None:
     assert begun.startswith("synmt train: 2 pairs, ") and begun.endswith(" source words from words")
     assert ended == f"synmt train: saved update 1 of 1 in {tmp_path}/model; synmt translate {tmp_path}/model < SOURCES"
     paste = "\n".join(f"{x}\t{y}" for x, y in [("a b", "x y"), ("a " * 300, "y")])
-    fit = f"--fit --method naive-att --out {tmp_path}/aligner --width 8 --heads 2 --device cpu"
+    fit = f"--method naive-att --out {tmp_path}/aligner --width 8 --heads 2 --device cpu"
     done = synmt("align", *split(f"{fit} --cross-attention last"), text=paste)
     assert is_wrong_usage(done, "does not attend to the source")
 

@@ -147,7 +147,7 @@ def test_bad_dictionaries_are_refused_before_the_pairs_are_read(text: str, cause
 def test_the_command_names_file_line_and_cause(tmp_path: Path) -> None:
     (tmp_path / "words").write_text("ein\ta\nHaus\n", encoding="utf-8")
     (tmp_path / "pairs").write_text("ein Haus\ta house\n", encoding="utf-8")
-    done = synmt("align", "--fit", "--hmm-dictionary", str(tmp_path / "words"), str(tmp_path / "pairs"))
+    done = synmt("align", "--hmm-dictionary", str(tmp_path / "words"), str(tmp_path / "pairs"))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"synmt align: {tmp_path / 'words'}:2: is not an entry: `word TAB word`\n"
 
