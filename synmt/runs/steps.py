@@ -38,6 +38,7 @@ NOTE = "note: "  # marks a note in the log of a process; the run prints it on st
 POLL = 0.1  # seconds between two attempts to lock a file
 REMEDY = "name another --out, or remove it"
 RECORD = b'{"inputs":'  # how a record begins in a log
+UNSET = "the default"  # stands for the value of an option that is not given, in messages
 Recorded = Mapping[str, str]  # inputs by name: options as text, files as checksums
 
 
@@ -206,8 +207,8 @@ class RunFolder:
         found = self.record(step.path, *step.others)
         if found and not step.anew:
             was = "was made" if found.is_finished else "was begun"
-            before, now = ({name: each.get(name, "none") for name in {**inputs, **found.inputs}} for each in
-                           (found.inputs, inputs))  # fmt: skip
+            names = {**inputs, **found.inputs}
+            before, now = ({name: each.get(name, UNSET) for name in names} for each in (found.inputs, inputs))
             check_same(step.path, before, now, was, f"; {REMEDY}")
         return found
 

@@ -353,7 +353,7 @@ def test_unfinished_models_are_not_finished_with_other_options(run: Path) -> Non
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     for old, new, named in (
         ("updates = 100000", "updates = 2", "updates 100000, not 2"),
-        ('select = "loss"', "", "select loss, not none"),
+        ('select = "loss"', "", "select loss, not the default"),
         ("width = 16", "width = 32", "width 16, not 32"),
     ):
         run.write_text(text.replace(old, new))

@@ -53,8 +53,9 @@ def test_unfinished_work_resumes_only_with_the_same_inputs(folder: RunFolder, pa
     assert folder.record(path) == Record({"updates": "300"})
     for others, named in (
         ({"updates": "120"}, "updates 300, not 120"),
-        ({}, "updates 300, not none"),
-        ({"updates": "300", "beam": "2"}, "beam none, not 2"),
+        ({}, "updates 300, not the default"),
+        ({"updates": "300", "beam": "2"}, "beam the default, not 2"),
+        ({"updates": "300", "tokenizer": "none"}, "tokenizer the default, not none"),
     ):
         with pytest.raises(BadInput, match=f"was begun with {named}; name another --out, or remove it"):
             make(folder, path, others, writing(path))
