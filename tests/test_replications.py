@@ -128,14 +128,14 @@ def test_the_decoder_run_produces_a_table(data: Path, tmp_path: Path) -> None:
 def test_replication_runs_compare_the_declared_systems(
     file: str, seeds: int, sizes: int, systems: int, needs: set[str]
 ) -> None:
-    planned = plan(read_run(ENCODERS.with_name(f"replicate-{file}.toml")))
+    planned = plan(read_run(ENCODERS.with_name(f"replicate-{file}.toml")), Path("out"))
     assert len(planned.trainings) == seeds * sizes * systems
     assert planned.needs[0] == needs
 
 
 @pytest.mark.parametrize("file", sorted(path.name for path in ENCODERS.parent.glob("replicate-*alignment.toml")))
 def test_every_aligner_run_can_start(file: str, data: Path, tmp_path: Path) -> None:
-    """Its options are checked, and each aligner is a task, as is each aligner that it learns from."""
+    """Its options are checked, and each aligner is a step, as is each aligner that it learns from."""
     for method in MODULES.keys() & read_run(ENCODERS.with_name(file)).systems.keys():
         pytest.importorskip(MODULES[method])
     for part in ("train.en.conllu", "train.kel.conllu"):
@@ -145,7 +145,7 @@ def test_every_aligner_run_can_start(file: str, data: Path, tmp_path: Path) -> N
     for side in (data / "europarl_deen").iterdir():
         side.write_text(side.read_text() * (1 + most // len(PAIRS)))
     run = Run.open(ENCODERS.with_name(file), tmp_path / "out", data)
-    aligned = [task.what.split(",")[0] for task in run.work.tasks if task.verb == "aligning"]
+    aligned = [step.what.split(",")[0] for step in run.work.steps if step.verb == "aligning"]
     assert set(aligned) == set(run.given.systems)
 
 

@@ -31,7 +31,7 @@ Examples:
   synmt run systems.toml
   synmt run systems.toml --jobs 2 --format latex > table.tex
   synmt run systems.toml --against mask --report report.html
-  synmt run systems.toml --task 1
+  synmt run systems.toml --list | parallel --jobs 2
 """
 
 
@@ -45,7 +45,7 @@ Examples:
 )
 @in_section("Options", unless="--list")(
     "--jobs", type=click.IntRange(1, MOST_JOBS), default=1, metavar="N",
-    help="Do N tasks at a time, and parse with N processes.",
+    help="Do N steps at a time, and parse with N processes.",
 )  # fmt: skip
 @in_section("Options", unless=("--list", "--task"))(
     "--against", metavar="SYSTEM",
@@ -56,10 +56,10 @@ Examples:
     "--report", "page", type=Writes(folder=False, path_type=Path), metavar="FILE",
     help="Also write an HTML page with tables, curves and sentences.",
 )  # fmt: skip
-@in_section("Options")("--list", "is_list", is_flag=True, help="List the tasks of the run instead.")
+@in_section("Options")("--list", "is_list", is_flag=True, help="Print the steps as a shell script instead.")
 @in_section("Options")(
     "--task", type=click.IntRange(1, 10**6), metavar="N", unless="--list",
-    help="Do only task N of --list.",
+    help="Do only step N of --list and what it needs.",
 )  # fmt: skip
 def command(
     file: Path,
@@ -77,8 +77,8 @@ def command(
     Scores are averages over the seeds, and each system is compared with the first. Run the command again to resume a
     run that was stopped; synmt refuses if the data or the options have changed.
 
-    --list prints per task, between tabs: its number, `done`, `ready` or `waiting`, its name, and the numbers of the
-    tasks that it needs. Several processes, on any machines that share the folder, can do tasks at the same time.
+    --list prints a shell script. Each line does one step, and the steps that it needs unless they are done; a comment
+    shows its command. The lines can run in any order and at the same time, on any machines that share the folder.
     """
     from synmt.runs.run import Run
 

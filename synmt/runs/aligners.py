@@ -5,28 +5,32 @@ Aligners read lowercased words, except those with encoders. Training pairs that 
 out.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain, islice
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
+import msgspec
+
 from synmt.alignment import ALIGNERS
-from synmt.alignment.choice import choose, owners, settings_of_fit, used_by
-from synmt.alignment.config import OF_VOTES, AlignConfig, SymmetrizeConfig
+from synmt.alignment.choice import settings_of_fit, used_by
+from synmt.alignment.config import SymmetrizeConfig
 from synmt.alignment.linking import KnownLinks
-from synmt.data.records import sentences_in
+from synmt.data.records import columns_of_pairs, sentences_in
 from synmt.model.files import read_config
-from synmt.options import Rules, config_of, settings_of
-from synmt.runs.calls import known_of, pairs_of_words
-from synmt.runs.file import LEARNED, LINKS_FROM, OF_ALIGNERS, Options, Pair, RunFile, check_together, keywords, used_of
+from synmt.options import config_of, settings_of
+from synmt.runs.commands import STDIN, Command, Options, parsed, with_used
+from synmt.runs.file import LEARNED, LINKS_FROM, OF_ALIGNERS, Pair, RunFile
+from synmt.runs.steps import Cost, RunFolder
 from synmt.runs.table import Output
-from synmt.runs.tasks import Cost, Workplace
-from synmt.runs.work import Work, check_sizes, form_of, named
-from synmt.streams import BadInput, Message, counted, read_lines, side_by_side
+from synmt.runs.work import Work, check_sizes, form_of, joined, named
+from synmt.streams import BadInput, BadLines, Message, counted, read_lines, side_by_side
 from synmt.text.links import Links, open_links, read_links_between
+from synmt.text.tokenization import MosesTokenizer
 
 TREES = "trees.tsv"
 
@@ -76,8 +80,8 @@ class Row:
 class Aligners(Work):
     """The work of a run that compares aligners."""
 
-    def __init__(self, place: Workplace, run: RunFile, jobs: int) -> None:
-        super().__init__(place, run, jobs)
+    def __init__(self, folder: RunFolder, run: RunFile, jobs: int) -> None:
+        super().__init__(folder, run, jobs)
         for path in (run.train.source, run.train.target) if run.train else ():
             if (form := form_of(path)) != "text":
                 raise BadInput(f"has {form}, but aligners learn from raw text", str(path))
@@ -90,8 +94,7 @@ class Aligners(Work):
                 if row.reads_trees:
                     self._add_trees(size)
                 else:
-                    own = {"letters": row.letters} if row.letters else {"cased": True} if row.is_cased else {}
-                    self._prepare(self._data(size, name), {**self._bitext(size), **own})
+                    self._prepare(size, name, letters=row.letters, cased=row.is_cased and not row.letters)
             for seed in self.run.seeds:
                 for name in _in_order(self.rows):
                     if seed == self._seed(name, seed):
@@ -125,73 +128,91 @@ class Aligners(Work):
         return seed if depends else self.run.seeds[0]
 
     def _data(self, size: int | None, name: str) -> Path:
-        return self.place.folder / "data" / "bitext" / str(size or "all") / name
+        return self.folder.path / "data" / "bitext" / str(size or "all") / name
 
     def _links_of(self, size: int | None, name: str, seed: int) -> Path:
-        return self.place.folder / "data" / "links" / str(size or "all") / f"{name}.{seed}.jsonl"
+        return self.folder.path / "data" / "links" / str(size or "all") / f"{name}.{seed}.jsonl"
 
     def _test_of(self, size: int | None, name: str, seed: int, test: str) -> Path:
-        return self.place.folder / str(size or "all") / f"{name}.{seed}.{test}"
+        return self.folder.path / str(size or "all") / f"{name}.{seed}.{test}"
 
-    def _bitext(self, size: int | None) -> Options:
-        """Return the options of the call that makes the bitext."""
+    def _prepare(self, size: int | None, name: str, **how: Any) -> Path:
+        """Add the step that writes the bitext; how: further arguments of `bitext`."""
+        path, train = self._data(size, name), self.run.train
         tests = [list(dict.fromkeys((pair.source, pair.target))) for pair in self.run.tests.values()]
-        train = self.run.train
-        data: Options = {"train": [train.source, train.target]} if train else {}
-        return {"tests": tests, "languages": list(self.run.languages), **data, **({"lines": size} if size else {})}
-
-    def _prepare(self, path: Path, options: Options) -> None:
-        tests = [each for files in options["tests"] for each in files]
-        inputs = {**options, "tests": tests, "languages": " ".join(options["languages"])}
-        work = partial(self.place.write, path, "bitext", options)
-        self.add(("preparing", f"{path.parent.name}/{path.name}"), path, inputs, work)
+        inputs = {
+            "tests": tests,
+            "languages": self.run.languages,
+            "train": train and train.files(),
+            "lines": size,
+            **how,
+        }
+        return self.add_lines(("preparing", f"{path.parent.name}/{name}"), path, bitext, inputs)
 
     def _add_trees(self, size: int | None) -> None:
-        """Add the task that parses the bitext."""
+        """Add the steps that parse the bitext."""
         parsed = []
         for side, language in enumerate(self.run.languages):
-            words = self._data(size, f"words.{side}")
-            self._prepare(words, {**self._bitext(size), "side": side})
-            path = self.place.folder / "data" / "parsed" / str(size or "all") / f"{side}" / "words.jsonl"
+            words = self._prepare(size, f"words.{side}", side=side)
+            path = self.folder.path / "data" / "parsed" / str(size or "all") / f"{side}" / "words.jsonl"
             options = {**self.run.parse_options("udpipe", language, self.run.languages), "input": "tokens"}
             parsed.append(self.add_parse(words, path, options))
         path = self._data(size, TREES)
-        work = partial(self.place.write, path, "joined", {"columns": [[each] for each in parsed]})
-        self.add(("preparing", f"{path.parent.name}/{path.name}"), path, {"columns": parsed}, work)
+        columns = [[each] for each in parsed]
+        self.add_lines(("preparing", f"{path.parent.name}/{path.name}"), path, joined, {"columns": columns})
 
     def _add_aligner(self, size: int | None, name: str, seed: int) -> None:
-        """Add the task that fits an aligner and links the bitext."""
-        row, path = self.rows[name], self._links_of(size, name, seed)
+        """Add the step that fits an aligner, or combines the links of others, and links the bitext."""
+        row, path, title = self.rows[name], self._links_of(size, name, seed), ("aligning", named(name, seed, size))
         found = {
             each: self._links_of(size, each, self._seed(each, seed)) if each in self.rows else Path(each)
             for each in row.others
         }
-        inputs = {"pairs": self._data(size, row.pairs), "tokenizer": "none", **row.options}
+        pairs, options = self._data(size, row.pairs), {"tokenizer": "none", "format": "jsonl", **row.options}
         if row.links_from:
-            inputs = {**inputs, "links": [found[each] for each in row.links_from]}
-            self.add_call(("aligning", named(name, seed, size)), path, "symmetrize", inputs)
+            links = {"links": [found[each] for each in row.links_from]}
+            command = Command("symmetrize", links, {**options, "pairs": pairs})
+            self.add_command(title, path, command, partial(without_words, certain=False))
             return
         languages = dict(zip(("source-language", "target-language"), self.run.languages, strict=True))
-        inputs = {**inputs, "method": row.method, **languages, **({"seed": seed} if row.has_seed else {})}
-        inputs |= ({"guide": found[row.guide]} if row.guide else {}) | ({} if row.has_weights else {"certain": True})
+        options = {**options, "method": row.method, **languages, **({"seed": seed} if row.has_seed else {})}
+        options |= {"guide": found[row.guide]} if row.guide else {}
         models = self._model_of(size, row.models, seed) if row.models in self.rows else found.get(row.models)
-        out = self._model_of(size, name, seed)
-
-        work = partial(fit_in, self.place, out, path, inputs, row, {"models": models} if models else {})
-        of = {**inputs, **({"models": found[row.models]} if row.models else {})}
-        self.add(("aligning", named(name, seed, size)), path, of, work)
+        of = {"models": found[row.models]} if row.models else {}  # the links of an aligner stand for its models
+        command = Command("align", {"pairs": pairs}, {**options, **({"models": models} if models else {})})
+        add_fit(self, title, path, command, self._model_of(size, name, seed), row, of)
 
     def _model_of(self, size: int | None, name: str, seed: int) -> Path:
-        return self.place.folder / str(size or "all") / f"{name}.{self._seed(name, seed)}"
+        return self.folder.path / str(size or "all") / f"{name}.{self._seed(name, seed)}"
 
 
-def fit_in(place: Workplace, out: Path, links: Path, inputs: Options, row: Row, models: Options) -> Cost:
-    """Fit an aligner in the folder `out`, and write the links of its pairs. An unfinished fit is resumed if possible,
-    and otherwise done again. models: the option for models to reuse, which are not among the inputs."""
-    place.make(out, lambda: inputs, Cost)  # the aligner itself fills the folder, and can resume from it
-    if not row.resumes:
-        rmtree(out, ignore_errors=True)  # what an unfinished fit left
-    return place.write(links, "align", {**inputs, **models, "out": out})
+def add_fit(
+    work: Work,
+    title: tuple[str, str],
+    path: Path,
+    command: Command,
+    out: Path,
+    row: Row,
+    of: Options = {},  # noqa: B006
+) -> None:
+    """Add the step that fits an aligner in the folder `out`, and writes the links of its pairs to a file. An unfinished
+    fit is resumed if possible, and otherwise done again.
+
+    command: the fit without its folder; of: inputs that stand for options of the command.
+    """
+    command, inputs = replace(command, options={**command.options, "out": out}), {**command.inputs, **of}
+
+    def fit() -> Cost:
+        from synmt.alignment.aligner import is_begun
+
+        resumed = row.resumes and is_begun(out, ALIGNERS[row.method or ""])
+        if not resumed:
+            rmtree(out, ignore_errors=True)  # what an unfinished fit left
+        options = {**command.options, **({"resume": True} if resumed else {})}
+        lines = partial(without_words, certain=not row.has_weights)
+        return work.folder.write(path, replace(command, options=options), lines)
+
+    work.add(title, path, inputs, fit, command=lambda: command, others=(out,))
 
 
 def rows_of(run: RunFile) -> dict[str, Row]:
@@ -221,36 +242,38 @@ def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> Row:
     _check_of_aligner(own, names)
     options = {each: value for each, value in own.items() if each not in OF_ALIGNERS}
     if LINKS_FROM in own:
-        return _combined(options, shared, tuple(own[LINKS_FROM]))
+        others = tuple(own[LINKS_FROM])
+        used, reads_trees, _ = with_used("symmetrize", options, shared, partial(_combined, others))
+        return Row(used, None, others, reads_trees=reads_trees)
     letters, method = own.get("letters"), str(own.get("method", name))
     if method not in ALIGNERS:
         raise ValueError(f"no method has this name; give its method, one of {', '.join(ALIGNERS)}")
-    learned = {each: own[each] for each in LEARNED if each in own}
-    of_run = {**learned, "method": method, "format": "jsonl", "out": "."}
-    rules = Rules(choose, owners)
-    options, _ = used_of("align", options, shared, rules, of_run)
-    check_together("align", "align", {**options, **of_run}, rules)
-    used = choose({**options, **of_run}).uses
-    given = keywords("align", options)
-    how = config_of(AlignConfig, given)
-    needs = how.tree_links or _reads_trees(method, given)
-    if needs and letters:
+    learned = {each: each for each in LEARNED if each in own}
+    used, reads_trees, _ = with_used("align", options, shared, partial(_fitted, method, learned))
+    if reads_trees and letters:
         raise ValueError("letters has no effect on words with trees")
+    known = used_by(method, {**used, **learned})
     return Row(
-        options, method, (), str(own.get("guide", "")), str(own.get("models", "")), letters, used("seed"), needs,
-        used("resume"), used("temperature"),
+        used, method, (), str(own.get("guide", "")), str(own.get("models", "")), letters, "seed" in known,
+        reads_trees, "resume" in known, "temperature" in known,
     )  # fmt: skip
 
 
-def _combined(own: Options, shared: Options, others: tuple[str, ...]) -> Row:
-    """Return a row that combines the links of others, by its own options and the shared options that it uses. Raises
-    ValueError."""
-    is_vote = config_of(SymmetrizeConfig, keywords("symmetrize", own)).is_vote(len(others))
-    known = known_of("symmetrize").keys() - ({*OF_VOTES} if not is_vote else set())
-    options = {**{name: value for name, value in shared.items() if name in known}, **own}
-    how = config_of(SymmetrizeConfig, keywords("symmetrize", options))
-    KnownLinks.of(how, len(others))
-    return Row(options, None, others, reads_trees=how.tree_links)
+def _fitted(method: str, learned: Options, options: Options) -> bool:
+    """Return whether `synmt align` reads trees with these options. Raises ValueError."""
+    from synmt.alignment.aligner import new_aligner
+
+    given = parsed(Command("align", STDIN, {**options, **learned, "method": method, "format": "jsonl"}))
+    settings = settings_of_fit(given)
+    return given["tree_links"] or any(new_aligner(method, settings).needs(settings))
+
+
+def _combined(others: Sequence[str], options: Options) -> bool:
+    """Return whether `synmt symmetrize` reads trees when it combines links with these options. Raises ValueError."""
+    links = {"links": [Path("links")] * len(others)}
+    given = parsed(Command("symmetrize", links, {**options, "pairs": "-", "format": "jsonl"}))
+    KnownLinks.of(config_of(SymmetrizeConfig, given), len(others))
+    return bool(given["tree_links"])
 
 
 def _check_of_aligner(own: Options, names: Iterable[str]) -> None:
@@ -275,13 +298,6 @@ def _has_models(name: str, rows: Mapping[str, Row]) -> bool:
     """Return whether an aligner of the run, or of a folder, has models for others to reuse. Raises BadInput."""
     method = rows[name].method if name in rows else read_config(Path(name)).get("aligner")
     return method in ALIGNERS and "models" in used_by(str(method), {})
-
-
-def _reads_trees(method: str, keywords: Options) -> bool:
-    from synmt.alignment.aligner import new_aligner
-
-    settings = settings_of_fit(keywords)
-    return any(new_aligner(method, settings).needs(settings))
 
 
 def _in_order(rows: Mapping[str, Row]) -> list[str]:
@@ -326,6 +342,64 @@ def gold_of(test: Pair) -> Iterator[tuple[list[list[str]], Links]]:
         with line.naming():
             links = read_links_between(source, target, line.text, lines.base)
         yield [source, target], links
+
+
+def without_words(found: Path, certain: bool) -> Iterator[str]:
+    """Yield the links of each pair in JSON with their scores, without its words: other aligners of the run may truncate
+    words or have them with capitals. found: JSON lines of `synmt align`; certain: set every score to 1."""
+    for line in read_lines([str(found)]):
+        links = msgspec.json.decode(line.text).get("links", [])
+        yield msgspec.json.encode({"links": [[i, j, 1.0 if certain else score] for i, j, score in links]}).decode()
+
+
+def bitext(
+    tests: Sequence[Sequence[str | Path]],
+    languages: Sequence[str],
+    train: Sequence[str | Path] | None = None,
+    lines: int | None = None,
+    letters: int | None = None,
+    cased: bool = False,
+    side: int | None = None,
+) -> Iterator[str]:
+    """Yield the bitext for aligners as `source TAB target`, in lower case unless `cased`: the training pairs, without
+    pairs that share a sentence with a test, then the pairs of the tests.
+
+    train: files of raw text, tokenized by Moses; lines: number of training pairs to use, None for all; tests: files of
+    tokens; letters: length to which words are truncated, None for no limit; side: yield only the words of this side,
+    with their original capitals.
+    """
+    held_out = [pair for files in tests for pair in pairs_of_words(files)]
+    seen = {"".join(words).lower() for pair in held_out for words in pair}
+    raw = zip(*(read_lines([str(each)]) for each in train), strict=True) if train else iter(())
+    tokenizers = list(map(_tokenizer, languages))
+    learned = ([of(line.text) for of, line in zip(tokenizers, pair, strict=True)] for pair in islice(raw, lines))
+    new = (pair for pair in learned if not any("".join(words).lower() in seen for words in pair))
+    for pair in chain(new, held_out):
+        if side is not None:
+            yield " ".join(pair[side])
+        else:
+            shown = ((word if cased else word.lower()[:letters] for word in words) for words in pair)
+            yield "\t".join(map(" ".join, shown))
+
+
+def pairs_of_words(files: Sequence[str | Path]) -> Iterator[list[list[str]]]:
+    """Yield the words of each pair from a two-column file, or from two files of text, records or CoNLL-U."""
+    if len(files) == 1:
+        columns = columns_of_pairs(read_lines([str(files[0])]), BadLines())
+        yield from ([side.text.split() for side in pair] for pair in columns)
+    else:
+        yield from ([words.tokens for words in pair] for pair in zip(*map(sentences_in, files), strict=True))
+
+
+def _tokenizer(language: str) -> Callable[[str], list[str]]:
+    """Return a tokenizer of raw text. It keeps capitals unless they change how words are split."""
+    moses = MosesTokenizer(language)
+
+    def tokenize(text: str) -> list[str]:
+        cased, plain = moses.tokenize(text), moses.tokenize(text.lower())
+        return cased if [word.lower() for word in cased] == plain else plain
+
+    return tokenize
 
 
 def sets_of(run: RunFile) -> dict[str, Path]:

@@ -1,27 +1,27 @@
 """The run file: what to compare, in TOML (docs/runs.md)."""
 
+import math
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from synmt.challenge.query import query_of
+from synmt.challenge.query import Query, query_of
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig, unknown
-from synmt.options import LARGEST, PATHS, Rules, is_language, keywords_of, without_effect
-from synmt.parsers.config import RULES, uses_embedded
+from synmt.options import LARGEST, is_language
+from synmt.parsers.config import uses_embedded
 from synmt.parsers.parser import CONSTITUENCY, DEPENDENCY, embedded_model
-from synmt.runs.calls import known_of
+from synmt.runs.commands import FILES, STDIN, Command, Options, option_of, parsed
 from synmt.streams import BadInput, Message, readable
 from synmt.streams.inputs import compression_of
 
-# Options by name, such as `learning-rate`. If an option names a file, its value is a Path made by `safe_path`.
-Options = Mapping[str, Any]
 # Options that the run itself sets, or that would change the format of its results.
 OWN = {
-    "train": ("source", "target", "tsv", "dev-source", "dev-target", "dev-tsv", "out", "prepared", "resume", "seed"),
+    "train": ("source", "target", "tsv", "dev-source", "dev-target", "dev-tsv", "out", "resume", "seed"),
     "parse": ("input", "strip", "again", "format", "jobs"),
     "translate": ("format", "n-best", "task", "tokenizer", "markup"),
     "align": ("source-language", "target-language", "tokenizer", "out", "resume", "seed", "format", "jobs",
@@ -29,6 +29,7 @@ OWN = {
     "symmetrize": ("source-language", "target-language", "tokenizer", "format", "scores", "lexicon", "phrases",
                    "max-words"),
     "project": ("aligner", "markup", "strip", "source-language", "target-language", "tokenizer"),
+    "challenge query": ("format", "text", "links", "source", "target", "min-move"),
 }  # fmt: skip
 LARGEST_FILE = 2**22  # bytes
 DEEPEST = 4  # levels of tables and lists; a run file needs three
@@ -175,7 +176,12 @@ class RunFile:
             *self.numbered_sets().values(),
             *(path for each in self.segments.values() for path in each.tables.values()),
             *(value for each in options for value in each.values() if isinstance(value, Path)),
-            *(path for each in options for name in LEARNED if name in each and (path := Path(each[name])).exists()),
+            *(
+                path
+                for each in options
+                for name in LEARNED
+                if each.get(name) and (path := Path(str(each[name]))).exists()
+            ),
         ]
 
 
@@ -221,95 +227,70 @@ def check_value(place: str, value: Any, depth: int = DEEPEST) -> None:
 
 
 def with_options(run: RunFile) -> RunFile:
-    """Return the run with a Path for each option that names a file. Raises ValueError."""
-    tables = {name: checked(name, name, own) for name, own in run.options.items()}
-    systems = {
-        name: checked("symmetrize" if run.kind == "aligners" and LINKS_FROM in own else ROWS[run.kind],
-                      f"{run.kind[:-1]} {name}", own)
-        for name, own in run.systems.items()
-    }  # fmt: skip
-    sizes = {size: checked("train", f"sizes {size}", own) for size, own in run.sizes.items()}
-    for choice in run.choices:
-        checked("translate", "translate", choice)
+    """Return the run with a Path for each option that names a file. Raises ValueError for a file that does not exist,
+    and for an option that the run itself sets."""
     if run.tuned and run.metrics[0] in OF_RUNS:
         raise ValueError(f"metrics: the first one chooses {run.tuned.option} on dev, which {run.metrics[0]} cannot")
+    for choice in run.choices:
+        with_files("translate", "translate", choice)
+    options = {name: with_files(name, name, own) for name, own in run.options.items()}
+    with naming_table("parse"):
+        parsed(Command("parse", STDIN, options.get("parse", {})))
     for name, query in run.challenge.items():
         if not isinstance(query, Path):
-            check_query(f"challenge {name}", query)
-    return replace(run, options=tables, systems=systems, sizes=sizes)
+            with_files("challenge query", f"challenge {name}", query)
+            with naming_table(f"challenge {name}"):
+                query_of_set(query)
+    return replace(
+        run,
+        options=options,
+        systems={
+            name: with_files("symmetrize" if LINKS_FROM in own else ROWS[run.kind], f"{run.kind[:-1]} {name}", own)
+            for name, own in run.systems.items()
+        },
+        sizes={size: with_files("train", f"sizes {size}", own) for size, own in run.sizes.items()},
+    )
 
 
-def checked(kind: str, place: str, options: Options) -> Options:
-    """Return the options of a call, with a Path for each one that names a file.
+@contextmanager
+def naming_table(name: str) -> Iterator[None]:
+    """Let errors begin with the name of the table, or table and system, whose options the body checks. Raises
+    ValueError."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(Message("{}: {}", Message(name), error)) from None
 
-    place: where the options are in the run file. Raises ValueError for an unknown option, an option that the run itself
-    sets, or an invalid value.
+
+def query_of_set(options: Options) -> tuple[Query, int]:
+    """Return the query of a challenge set, and the place of the node whose words it counts. Raises ValueError."""
+    own = {name: value for name, value in options.items() if name != "count"}
+    query = query_of(parsed(Command("challenge query", STDIN, own)))
+    return query, query.place(str(options.get("count", "")))
+
+
+def with_files(command: str, place: str, options: Options) -> Options:
+    """Return the options of a command as words, with a Path for each one that names a file.
+
+    place: where the options are in the run file. Raises ValueError for a file that does not exist, and for an option
+    that the run itself sets.
     """
-    known, found = known_of(kind), dict[str, Any]()
+    found = dict[str, Any]()
     for name, value in options.items():
-        if kind in ("align", "symmetrize") and name in OF_ALIGNERS:
-            found[name] = value
-            continue
-        if name in OWN.get(kind, ()):
+        if name in OWN.get(command, ()):
             raise ValueError(f"{place}: {name} is set by the run itself")
-        try:
-            keywords_of({name: value}, known)
-        except ValueError as error:
-            raise ValueError(Message("{}: {}", place, error)) from None
-        metavar = known[name].metavar if name in known else ""
-        is_file = metavar in PATHS and value != "" and Path(str(value)).exists()
-        names = ENCODERS if kind == "align" else RELEASED
+        option = option_of(command, name) if name not in OF_ALIGNERS else None
+        metavar = option.metavar if option else None
+        is_file = metavar in FILES and value != "" and Path(str(value)).exists()
+        names = ENCODERS if command == "align" else RELEASED
         may_be_name = metavar == "NAME|PATH" and names.fullmatch(str(value))
-        if metavar in PATHS and not is_file and not may_be_name:
+        if metavar in FILES and not is_file and not may_be_name:
             raise ValueError(f"{place}: {name}: no file {value}")
         if metavar == "FILE" and Path(str(value)).is_dir():
             raise ValueError(f"{place}: {name}: {value} is a folder")
-        found[name] = safe_path(Path(str(value))) if is_file else value
-    if kind == "parse":
-        check_together(kind, place, found, RULES)
+        is_text = value is not True and name not in OF_ALIGNERS
+        found[name] = safe_path(Path(str(value))) if is_file else str(value) if is_text else value
     return found
-
-
-def check_query(place: str, query: Options) -> None:
-    """Raise ValueError for options that do not form a query, or that count a node missing from the query."""
-    own = checked("query", place, {each: query[each] for each in query if each != "count"})
-    try:
-        query_of(keywords("query", own)).place(str(query.get("count", "")))
-    except ValueError as error:
-        raise ValueError(Message("{}: {}", place, error)) from None
-
-
-def used_of(
-    kind: str, own: Options, shared: Options, rules: Rules, others: Options
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return a system's own options with the shared ones that have an effect, and why the other shared ones have none.
-
-    others: further options of the call.
-    """
-    causes = unused_in(kind, {**shared, **own, **others}, rules)
-    unused = {name: cause for name, cause in causes.items() if name in shared and name not in own}
-    return {**{name: value for name, value in shared.items() if name not in unused}, **own}, unused
-
-
-def keywords(kind: str, options: Options) -> dict[str, Any]:
-    """Return options as keywords, with file names as text."""
-    texts = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
-    return keywords_of(texts, known_of(kind))
-
-
-def check_together(kind: str, place: str, options: Options, rules: Rules) -> None:
-    """Raise ValueError for an option that has no effect, given the others."""
-    for cause in unused_in(kind, options, rules).values():
-        raise ValueError(Message("{}: {}", place, cause))
-
-
-def unused_in(kind: str, options: Options, rules: Rules) -> dict[str, str]:
-    """Return the options that have no effect, given the others, each with the reason."""
-    known = known_of(kind)
-    negated = {each.negation: name for name, each in known.items() if each.negation}
-    values = {negated.get(name, name): value if name not in negated else False for name, value in options.items()}
-    causes, refused = without_effect(values, known, rules)
-    return {name: causes[own] for name in options if (own := negated.get(name, name)) in refused}
 
 
 def _run(fields: dict[str, Any], folder: Path) -> RunFile:
@@ -479,6 +460,7 @@ def _options(table: Any, place: str = "") -> Options:
             raise ValueError(f"{name} cannot be false: leave it out, or set its opposite, as in {name}-no-… = true")
         if name == LINKS_FROM and isinstance(value, list) and all(isinstance(each, str) for each in value):
             continue
-        if not isinstance(value, str | int | float) or (isinstance(value, str) and not value.isprintable()):
+        is_text = isinstance(value, str) and value.isprintable()
+        if not is_text and not (isinstance(value, int | float) and math.isfinite(value)):
             raise ValueError(f"{name} must be a string, a number or true")
     return table

@@ -1,7 +1,7 @@
 """Runs that compare ways to project trees: the source is parsed, an aligner links it to the target, and the projected
 trees are scored against gold trees. Aligners and grammars learn from the training pairs and the pairs of the tests."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,19 +10,22 @@ from synmt.alignment import DEFAULT
 from synmt.alignment.config import AlignConfig
 from synmt.data.records import sentences_in
 from synmt.options import option_names
-from synmt.runs.aligners import check_test, fit_in, rows_of, sets_of
-from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile
+from synmt.runs.aligners import add_fit, check_test, rows_of, sets_of
+from synmt.runs.commands import STDIN, Command, Options, parsed, with_used
+from synmt.runs.file import OF_ALIGNERS, Pair, RunFile
+from synmt.runs.steps import RunFolder
 from synmt.runs.table import Output, check_reference
-from synmt.runs.tasks import Workplace
-from synmt.runs.work import Work, check_sizes, form_of
-from synmt.streams import BadInput
+from synmt.runs.work import Work, check_sizes, form_of, joined
+from synmt.streams import BadInput, Message, read_lines
+from synmt.text.tokenization import MosesTokenizer
+from synmt.trees.record import ParseRecord, write_record
 
 
 class Projections(Work):
     """The work of a run that compares projections."""
 
-    def __init__(self, place: Workplace, run: RunFile, jobs: int) -> None:
-        super().__init__(place, run, jobs)
+    def __init__(self, folder: RunFolder, run: RunFile, jobs: int) -> None:
+        super().__init__(folder, run, jobs)
         if run.seeds != (1,):
             raise BadInput("seeds have no effect on projections")
         check_sizes(run)
@@ -34,6 +37,7 @@ class Projections(Work):
         (self._aligner,) = rows_of(replace(run, systems={method: options}, options={})).values()
         if self._aligner.reads_trees:
             raise BadInput("align: the aligner reads trees of both sides, but targets get theirs from the links")
+        self._options = options_of(run)
         self.lengths = {name: check_test(test) for name, test in run.tests.items()}
         if not any(map(_has_source, run.tests.values())):
             raise BadInput("no test has a source")
@@ -47,7 +51,7 @@ class Projections(Work):
         tests = list(self._tests.values())
         train = self._add_records("train", run.train) if run.train else None
         for size in self.run.sizes:
-            learned = [self.add_cut(size, train, {})] if train else []
+            learned = [self.add_cut(size, train)] if train else []
             self._add_joined(self._pairs(size, every=True), [*learned, *tests])
             self._add_joined(self._pairs(size, every=False), [each for each in tests if _has_source(each)])
             self._add_aligner(size)
@@ -55,7 +59,7 @@ class Projections(Work):
                 self._add_projection(size, name)
         for size in self.run.sizes:
             for name in self.run.systems:
-                lengths = {test: self.lengths[test] for test in self.run.tests if _is_scored(self.run, name, test)}
+                lengths = {test: self.lengths[test] for test in self.run.tests if self._is_scored(name, test)}
                 for test in lengths:
                     self.add_test(name, self._test_of(size, name, test), self._trees_of(size, name), lengths, test)
 
@@ -76,11 +80,15 @@ class Projections(Work):
             for size in self.run.sizes
             for name in self.run.systems
             for test in self.run.tests
-            if _is_scored(self.run, name, test)
+            if self._is_scored(name, test)
         ]
 
+    def _is_scored(self, name: str, test: str) -> bool:
+        """Return whether a projection can parse a test. Without a source, only a grammar can."""
+        return bool(self._options[name].get("fit")) or _has_source(self.run.tests[test])
+
     def _data(self, *names: str) -> Path:
-        return self.place.folder.joinpath("data", *names)
+        return self.folder.path.joinpath("data", *names)
 
     def _pairs(self, size: int | None, every: bool) -> Path:
         return self._data("pairs", str(size or "all"), "all.tsv" if every else "tests.tsv")
@@ -89,7 +97,7 @@ class Projections(Work):
         return self._data("trees", str(size or "all"), f"{name}.{self.run.seeds[0]}.jsonl")
 
     def _test_of(self, size: int | None, name: str, test: str) -> Path:
-        return self.place.folder / str(size or "all") / f"{name}.{self.run.seeds[0]}.{test}"
+        return self.folder.path / str(size or "all") / f"{name}.{self.run.seeds[0]}.{test}"
 
     def _add_records(self, part: str, pair: Pair) -> Pair:
         """Add the tasks that make the parse records of both sides; a test without a source uses its target twice."""
@@ -104,16 +112,14 @@ class Projections(Work):
         return Pair(self.add_parse(pair.source, path, options), target)
 
     def _add_side(self, part: str, file: Path, language: str) -> Path:
-        """Add the task that turns a file into records, tokenizing raw text."""
+        """Add the step that turns a file into records, tokenizing raw text."""
         path = self._data("records", *part.split("/"), f"{file.name}.jsonl")
         inputs = {"file": file, **({"tokenize": language} if form_of(file) == "text" else {})}
-        return self.add_call(("reading", part), path, "records", inputs)
+        return self.add_lines(("reading", part), path, records, inputs)
 
     def _add_joined(self, path: Path, pairs: Sequence[Pair]) -> None:
-        columns = [[each.source if _has_source(each) else "" for each in pairs], [each.target for each in pairs]]
-        work = partial(self.place.write, path, "joined", {"columns": columns})
-        inputs = {"sources": columns[0], "targets": columns[1]}
-        self.add(("preparing", f"{path.parent.name}/{path.name}"), path, inputs, work)
+        columns = [[each.source if _has_source(each) else None for each in pairs], [each.target for each in pairs]]
+        self.add_lines(("preparing", f"{path.parent.name}/{path.name}"), path, joined, {"columns": columns})
 
     def _aligner_of(self, size: int | None) -> Path:
         return self._data("aligner", str(size or "all"))
@@ -121,29 +127,47 @@ class Projections(Work):
     def _add_aligner(self, size: int | None) -> None:
         out, path = self._aligner_of(size), self._data("links", f"{size or 'all'}.jsonl")
         languages = dict(zip(("source-language", "target-language"), self.run.languages, strict=True))
-        inputs = {"pairs": self._pairs(size, every=True), "method": self._aligner.method, **languages}
-        inputs |= self._aligner.options
-
-        work = partial(fit_in, self.place, out, path, inputs, self._aligner, {})
-        self.add(("aligning", out.name), path, inputs, work)
+        options = {"method": self._aligner.method, "format": "jsonl", **languages, **self._aligner.options}
+        command = Command("align", {"pairs": self._pairs(size, every=True)}, options)
+        add_fit(self, ("aligning", out.name), path, command, out, self._aligner)
 
     def _add_projection(self, size: int | None, name: str) -> None:
-        options, path = _options(self.run, name), self._trees_of(size, name)
-        inputs = {"pairs": self._pairs(size, every=bool(options.get("fit"))), "target-language": self.run.languages[1]}
-        inputs |= options
-        links = self._data("links", f"{size or 'all'}.jsonl")
-        work = partial(self.place.write, path, "project", {**inputs, "aligner": self._aligner_of(size)})
-        self.add(("projecting", name), path, {**inputs, "links": links}, work, anew=True)
+        options, path = self._options[name], self._trees_of(size, name)
+        pairs, links = self._pairs(size, every=bool(options.get("fit"))), self._data("links", f"{size or 'all'}.jsonl")
+        options = {"target-language": self.run.languages[1], **options}
+        inputs = {"pairs": pairs, **options, "links": links}  # the links stand for the aligner
+        command = Command("project", {"pairs": pairs}, {**options, "aligner": self._aligner_of(size)})
+        work = partial(self.folder.write, path, command)
+        self.add(("projecting", name), path, inputs, work, command=lambda: command, anew=True)
 
 
-def _options(run: RunFile, name: str) -> Options:
-    return {**run.options.get("project", {}), **run.systems[name]}
+def options_of(run: RunFile) -> dict[str, Options]:
+    """Return the options of each projection, with the shared ones that it uses. Raises BadInput."""
+    shared, found, unused = run.options.get("project", {}), dict[str, Options](), list[Mapping[str, str]]()
+    for name, own in run.systems.items():
+        try:
+            found[name], _, refused = with_used("project", own, shared, _check)
+        except ValueError as error:
+            raise BadInput(Message("projection {}: {}", name, error)) from None
+        unused.append(refused)
+    for option, cause in unused[0].items():
+        if all(option in each for each in unused):
+            raise BadInput(Message("project: {}", cause))
+    return found
+
+
+def _check(options: Options) -> None:
+    parsed(Command("project", STDIN, options))
+
+
+def records(file: Path, tokenize: str = "") -> Iterator[str]:
+    """Yield each sentence of a file as a record. tokenize: the language of raw text, for the Moses tokenizer."""
+    if not tokenize:
+        return map(write_record, sentences_in(file))
+    moses = MosesTokenizer(tokenize)
+    lines = read_lines([str(file)])
+    return (write_record(ParseRecord(tokens=moses.tokenize(line.text.strip()))) for line in lines)
 
 
 def _has_source(pair: Pair) -> bool:
     return pair.source != pair.target
-
-
-def _is_scored(run: RunFile, name: str, test: str) -> bool:
-    """Return whether a projection can parse a test. Without a source, only a grammar can."""
-    return bool(_options(run, name).get("fit")) or _has_source(run.tests[test])

@@ -28,6 +28,7 @@ from synmt.model.files import CONFIG_FILE, read_config
 from synmt.parsers.config import CITES
 from synmt.runs.aligners import gold_of
 from synmt.runs.file import RunFile
+from synmt.runs.steps import Record, RunFolder
 from synmt.runs.systems import trees_of
 from synmt.runs.table import (
     Learned,
@@ -42,7 +43,6 @@ from synmt.runs.table import (
     span_of,
     title_of,
 )
-from synmt.runs.tasks import Made, Workplace
 from synmt.streams import read_lines
 from synmt.text.links import read_links
 from synmt.trees.record import ParseRecord, RecordError, read_record
@@ -62,11 +62,11 @@ class Found:
     each output cost."""
 
     run: RunFile
-    place: Workplace
+    folder: RunFolder
     measured: Sequence[Measured]
     results: Sequence[Result]
-    made: Mapping[Output, Made | None]
-    written: Mapping[Output, Made | None]
+    made: Mapping[Output, Record | None]
+    written: Mapping[Output, Record | None]
 
     @cached_property
     def learned(self) -> Learned:
@@ -117,9 +117,9 @@ def _cites(found: Found) -> Iterator[str]:
             else:
                 yield from cited(ENCODER_COMPONENTS, fields["model"]["source"])
                 yield from cited(DECODER_COMPONENTS, fields["model"]["target"]["components"])
-    for path in sorted((found.place.folder / "data" / "parsed").rglob("*.jsonl")):
-        if parsed := found.place.made(path):
-            yield from (key for name in parsed.of["parser"].split("+") for key in CITES[name])
+    for path in sorted((found.folder.path / "data" / "parsed").rglob("*.jsonl")):
+        if parsed := found.folder.record(path):
+            yield from (key for name in parsed.inputs["parser"].split("+") for key in CITES[name])
     yield from cited(METRICS, (name for name in found.run.metrics if name in METRICS))
 
 
@@ -202,23 +202,22 @@ def _costs(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
             yield {
                 "size": size,
                 "system": number,
-                "minutes": [_rounded((made.cpu_seconds or 0.0) / 60) for made in own.values()],
+                "minutes": [_rounded(made.cpu_seconds / 60) for made in own.values()],
                 "updates": list(found.learned[size, system].updates) if own else [],
                 "megabytes": _peak(own.values()),
                 "seconds": [
-                    _rounded(1000 * (made.cpu_seconds or 0.0) / sentences[size, output.test])
-                    for output, made in written.items()
+                    _rounded(1000 * made.cpu_seconds / sentences[size, output.test]) for output, made in written.items()
                 ],
                 "peak": _peak(written.values()),
             }
 
 
-def _of(made: Mapping[Output, Made | None], size: int | None, system: str) -> Iterator[tuple[Output, Made]]:
+def _of(made: Mapping[Output, Record | None], size: int | None, system: str) -> Iterator[tuple[Output, Record]]:
     """Yield the known costs of one system with one size of the data."""
     return ((output, each) for output, each in made.items() if each and (output.size, output.system) == (size, system))
 
 
-def _peak(made: Iterable[Made]) -> int | None:
+def _peak(made: Iterable[Record]) -> int | None:
     """Return the most megabytes that anything took."""
     return max((each.megabytes or 0 for each in made), default=0) or None
 
@@ -348,7 +347,7 @@ def _outputs(output: Output, found: Found) -> list[Any]:
     if found.run.kind == "projections":
         return [_shown(each) for each in sentences_in(output.path, "blank")]
     texts = [line.text for line in read_lines([str(output.path)])]
-    trees = trees_of(found.place, output.path)
+    trees = trees_of(found.folder, output.path)
     records = [_tree_of(line.text) for line in read_lines([str(trees)])] if trees.exists() else []
     if len(records) != len(texts):
         records = [ParseRecord()] * len(texts)

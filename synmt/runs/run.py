@@ -1,10 +1,11 @@
-"""A run, from its file to its table, as a whole or task by task."""
+"""A run, from its file to its table, as a whole or step by step."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from shlex import join
 from typing import Self
 
 from synmt.api.given import RuntimeConfig
@@ -13,6 +14,7 @@ from synmt.model.files import write_output
 from synmt.runs.aligners import Aligners
 from synmt.runs.file import LOSS, RunFile, read_run, safe_path, with_options
 from synmt.runs.projections import Projections
+from synmt.runs.steps import Progress, RunFolder, Step, do_all
 from synmt.runs.systems import Systems
 from synmt.runs.table import (
     Measured,
@@ -26,7 +28,6 @@ from synmt.runs.table import (
     report,
     results,
 )
-from synmt.runs.tasks import Progress, Task, Workplace, do, do_all
 from synmt.runs.work import Work
 from synmt.streams import BadInput, Message, WrongUsage, counted, note, shown
 from synmt.streams.paths import check_apart, check_writable
@@ -36,13 +37,15 @@ KINDS: Mapping[str, type[Work]] = {"systems": Systems, "aligners": Aligners, "pr
 
 @dataclass(frozen=True)
 class Run:
-    """given: the contents of the run file; work: its tasks and outputs in the folder of the run."""
+    """given: the contents of the run file; work: its steps and outputs in the folder of the run; data: the folder of
+    the data files, None for the folder of the run file."""
 
     file: Path
     given: RunFile
     work: Work
     jobs: int
     against: str | None = None
+    data: Path | None = None
 
     @classmethod
     def open(
@@ -57,87 +60,78 @@ class Run:
         also for a folder that is, contains or is inside an input.
 
         folder: of all output; data: folder of the data files, by default the folder of the run file; jobs: number of
-        parallel tasks, and of parsing processes; against: the system at the top of the table, without systems above it
+        steps at a time, and of parsing processes; against: the system at the top of the table, without systems above it
         in the file.
         """
         RuntimeConfig(jobs=jobs)
         file, folder = Path(file), Path(folder)
         try:
-            place = Workplace(safe_path(folder))
+            place = RunFolder(safe_path(folder))
             run = with_options(read_run(file, Path(data) if data else None))
         except ValueError as error:
             raise BadInput(str(error), str(file)) from None
         if against not in (None, *run.systems):
             raise BadInput(f"has no system {against!r}, only {', '.join(run.systems)}", str(file))
+        check_apart([("--out", str(folder))], [str(file), *map(str, run.files())])
         try:
             work = KINDS[run.kind](place, run, jobs)
         except BadInput as error:
             raise BadInput(error.cause, error.place or str(file)) from None
-        if run.options.get("parse") and not any(each.verb == "parsing" for each in work.tasks):
+        if run.options.get("parse") and not any(each.verb == "parsing" for each in work.steps):
             raise BadInput("parse has no effect: this run parses no text", str(file))
         for own in by_test(work.outputs()) if run.segments else []:
             for each in run.segments.values():
                 read_scores(each, own)
         for part, length in product(run.numbered_sets().values(), work.lengths.values()):
             read_set(part, length)
-        check_apart([("--out", str(folder))], [str(file), *map(str, run.files())])
-        return cls(file, run, work, jobs, against)
+        return cls(file, run, work, jobs, against, Path(data) if data else None)
 
     def __repr__(self) -> str:
-        return f"<Run {shown(str(self.file), 70)}: {counted(len(self.work.tasks), 'task')}>"
+        return f"<Run {shown(str(self.file), 70)}: {counted(len(self.work.steps), 'step')}>"
 
     def files(self) -> list[Path]:
         """Return all input files."""
         return self.given.files()
 
     def listed(self) -> Iterator[str]:
-        """Yield a line for each task: its number, state and name, and the numbers of the tasks that it needs.
-
-        Raises BadInput for output of other inputs.
-        """
-        tasks, place = self.work.tasks, self.work.place
-        numbers = {task.path: number for number, task in enumerate(tasks, 1)}
-        known: dict[Path, bool] = {}
-        for task in tasks:
-            ready = all(place.is_done(each, known) for each in task.needs)
-            state = "done" if place.is_done(task, known) else "ready" if ready else "waiting"
-            needs = " ".join(str(numbers[each.path]) for each in task.needs)
-            yield f"{numbers[task.path]}\t{state}\t{task.name}\t{needs}"
+        """Yield a line of shell for each step. It does the step and what it needs, unless they are done, and ends with
+        a comment: the step's state, name and command. Raises BadInput for output of other inputs."""
+        known, folder = dict[Path, bool](), self.work.folder
+        data = ["--data", str(self.data)] if self.data else []
+        words = join(["synmt", "run", str(self.file), *data, "--out", str(folder.path)])
+        for number, step in enumerate(self.work.steps, 1):
+            state = "done" if folder.is_done(step, known) else "to do"
+            yield f"{words} --task {number}  # {state}: {step.line()}"
 
     def do(self, number: int) -> None:
-        """Do a task, unless it is done. Raises BadInput if no task has this number, or if it needs tasks that are not
-        done."""
-        tasks, place = self.work.tasks, self.work.place
-        if not 1 <= number <= len(tasks):
-            raise BadInput(f"the run has no task {number}, only {counted(len(tasks), 'task')}")
-        task, known = tasks[number - 1], dict[Path, bool]()
-        with place.opened(shared=True):
-            for each in task.needs:
-                if not place.is_done(each, known):
-                    cause = f"task {number}, {task.name}, needs task {tasks.index(each) + 1}, {each.name}"
-                    raise BadInput(f"{cause}, which is not done")
-            if not place.is_done(task, known):
-                do(place, [task])
+        """Do a step and the steps that it needs, unless they are done. Raises BadInput if no step has this number."""
+        steps, folder = self.work.steps, self.work.folder
+        if not 1 <= number <= len(steps):
+            raise BadInput(f"the run has no step {number}, only {counted(len(steps), 'step')}")
+        needed = steps[number - 1].with_needs()
+        self._check_devices([step for step in needed if not folder.is_done(step, {})])
+        with folder.opened(shared=True):
+            do_all(folder, needed, self.jobs)
 
     def table(self, form: str = "text", page: str | Path | None = None) -> Iterator[str]:
-        """Do all tasks that remain, and return the lines of the table. Raises BadInput.
+        """Do all steps that remain, and return the lines of the table. Raises BadInput.
 
         form: one of FORMS; page: a file for the report. Raises WrongUsage for another form, and for a page
         that cannot be written, or that is an input or among the files of the run.
         """
-        place = self.work.place
+        place = self.work.folder
         if form not in FORMS:
             raise WrongUsage(f"form cannot be {form!r}; it is one of {', '.join(FORMS)}")
         if page:
             page = Path(page)
             self._check_page(page)
-        asked = dict[Path, bool]()
-        if undone := [task for task in self.work.tasks if not place.is_done(task, asked)]:
+        known = dict[Path, bool]()
+        if undone := [step for step in self.work.steps if not place.is_done(step, known)]:
             self._check_devices(undone)
             for line in self.work.described():
                 print(f"synmt run: {line}", file=sys.stderr, flush=True)
         with place.opened():
-            do_all(place, self.work.tasks, self.jobs)
+            do_all(place, self.work.steps, self.jobs)
             outputs = self._shown()
             metrics = self.given.of_outputs
             measured, found, chosen = [], list[Result](), self.work.chosen()
@@ -148,23 +142,23 @@ class Run:
                 measured.append(Measured.of(own, metrics, self.given.segments, LOSS in self.given.metrics))
                 found += results(measured[-1], self.work.sets.get(own[0].test, {}), chosen)
                 progress.end(began)
-            made = {each: place.made(each.model) for each in outputs}
+            made = {each: place.record(each.model) for each in outputs}
             if page:
                 from synmt.runs.report import Found
                 from synmt.runs.report import page as page_of
 
                 translations = outputs if self.given.kind == "systems" else []
-                written = {each: place.made(each.path) for each in translations}
-                known = Found(self.given, place, measured, found, made, written)
-                write_output(page, page_of(known, self.file).encode())
+                written = {each: place.record(each.path) for each in translations}
+                of_page = Found(self.given, place, measured, found, made, written)
+                write_output(page, page_of(of_page, self.file).encode())
             learned = learned_of(made)
         for remark in remarks(found, learned) if form != "text" else ():
             note(remark)
         return report(found, learned, form)
 
-    def _check_devices(self, tasks: Sequence[Task]) -> None:
-        """Raise BadInput for a task that asks for a device that this machine lacks."""
-        devices = {str(task.inputs().get("device", "auto")): task.name for task in reversed(tasks)}
+    def _check_devices(self, steps: Sequence[Step]) -> None:
+        """Raise BadInput for a step that asks for a device that this machine lacks."""
+        devices = {str(step.inputs().get("device", "auto")): step.name for step in reversed(steps)}
         for device, name in devices.items():
             if device not in ("auto", "cpu"):
                 from synmt.device import local_device  # imports torch
@@ -176,7 +170,7 @@ class Run:
 
     def _check_page(self, page: Path) -> None:
         check_apart([("--report", str(page))], [str(self.file), *map(str, self.files())])
-        folder = self.work.place.folder
+        folder = self.work.folder.path
         if page.resolve().is_relative_to(folder.resolve()):
             raise WrongUsage(Message("--report {} is inside {}, the folder of the run", page, folder))
         check_writable("--report", str(page), folder=False)

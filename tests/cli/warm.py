@@ -141,7 +141,7 @@ def serve(path: str, end: "Connection") -> None:
 
 
 def _run(path: str, request: tuple[list[str], str, dict[str, str]], streams: list[int]) -> None:
-    """Become the command. The tasks of `synmt run` are forked from the same process; `path` is its socket."""
+    """Become the command. The commands of `synmt run` are forked from the same process; `path` is its socket."""
     arguments, directory, environment = request
     os.chdir(directory)
     os.environ.clear()
@@ -157,7 +157,7 @@ def _run(path: str, request: tuple[list[str], str, dict[str, str]], streams: lis
     sys.stdin, sys.stdout = os.fdopen(0, encoding="utf-8"), os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
     if sys.argv[1:2] == ["run"]:
-        import_module("synmt.runs.tasks").COMMAND[:] = [sys.executable, "-IS", ask.__file__, path, "synmt.cli.child"]
+        import_module("synmt.runs.steps").PROGRAM[:] = [sys.executable, "-IS", ask.__file__, path, "synmt.cli.child"]
     from synmt.streams import pool
 
     pool.CONTEXT = PoolContext()  # type: ignore[assignment]

@@ -1,6 +1,6 @@
-"""A nearly free stand-in for the calls of a run. Its output shows whether a run mixed anything up.
+"""A nearly free stand-in for the commands of a run. Its output shows whether a run mixed anything up.
 
-A model is a checksum over its updates; each update includes the options and data of the call that made it. Training
+A model is a checksum over its updates; each update includes the options and data of the command that made it. Training
 resumes whatever it finds. A translation consists of letters from a checksum of model, source and options.
 """
 
@@ -15,43 +15,37 @@ from typing import Any
 SECONDS = 0.01  # per update, and per line of output
 
 
-def main(command: str, given: str) -> None:
-    options = json.loads(given)
+def main(command: str, *words: str) -> None:
+    options: dict[str, Any] = {}
+    files = [Path(word) for word in words if not word.startswith("--")]
+    for word in words:
+        if word.startswith("--"):
+            name, _, value = word.removeprefix("--").partition("=")
+            options[name] = value
     options.pop("jobs", None)
     if command == "train":
         train(options)
     elif command == "translate":
-        model, source = Path(options.pop("model")), Path(options.pop("source"))
-        Path(options.pop("trees", "/dev/null")).write_text("")
+        model, source = files
         of = digest((model / "model").read_text(), source.read_text(), options)
         write(translated(of, line) for line in source.read_text().splitlines())
-    elif command == "cut":
-        for line in Path(options["file"]).read_text().splitlines()[: options["lines"]]:
-            print(line)
     else:
-        source = Path(options.pop("text"))
         of = digest(options)
-        write(json.dumps({"tokens": [*line.split(), of]}) for line in source.read_text().splitlines())
+        write(json.dumps({"tokens": [*line.split(), of]}) for line in files[0].read_text().splitlines())
 
 
 def train(options: dict[str, Any]) -> None:
-    out, prepared = Path(options.pop("out")), Path(options.pop("prepared"))
-    resume = options.pop("resume", False)
+    out, resume = Path(options.pop("out")), options.pop("resume", None) is not None
     seed = options.pop("seed")
     names = ("source", "target", "dev-source", "dev-target")
     of = digest({**options, **{name: Path(options[name]).read_text() for name in names}})
-    prepared.mkdir(parents=True, exist_ok=True)
-    ids = prepared / of
-    if not ids.exists():
-        step()
-        aside(ids, of)
     out.mkdir(exist_ok=True)
     if resume != (out / "config.json").exists():
         sys.exit(f"synmt train: resume is {resume}")
     update, history = json.loads((out / "config.json").read_text()) if resume else (0, "")
-    while update < options["updates"]:
+    while update < int(options["updates"]):
         step()
-        update, history = update + 1, digest(history, of, seed, ids.read_text())
+        update, history = update + 1, digest(history, of, seed)
         aside(out / "config.json", json.dumps([update, history]))
     aside(out / "model", history)
 

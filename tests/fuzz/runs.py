@@ -24,7 +24,7 @@ from typing import Any
 
 import psutil
 
-from synmt.runs import tasks
+from synmt.runs import steps
 from synmt.trees.record import write_record
 from tests import tiny
 from tests.cli.commands import FORKS, HANGS, warm_command
@@ -228,5 +228,5 @@ def start(folder: Path, command: Command) -> BaseProcess:
 
 
 def _be_run(command: Command, folder: str) -> None:
-    tasks.COMMAND[:] = command
+    steps.PROGRAM[:] = command
     be(ARGUMENTS, Path(folder), HANGS, {"OMP_NUM_THREADS": "1"})

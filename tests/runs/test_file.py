@@ -2,28 +2,28 @@
 
 import re
 from collections import Counter
-from contextlib import suppress
 from dataclasses import replace
-from inspect import signature
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
-import synmt
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.components.contract import SOME_HEADS
-from synmt.options import PATHS, arguments
 from synmt.runs.aligners import Aligners, rows_of
-from synmt.runs.calls import known_of
-from synmt.runs.file import COMMANDS, OF_ALIGNERS, OWN, ROWS, Options, RunFile, read_run, with_options
+from synmt.runs.commands import Command, Options, parsed
+from synmt.runs.file import OF_ALIGNERS, RunFile, read_run, with_options
 from synmt.runs.projections import Projections
+from synmt.runs.projections import options_of as options_of_projections
+from synmt.runs.run import Run
+from synmt.runs.steps import RunFolder
 from synmt.runs.systems import MODEL, Plan, plan
 from synmt.runs.table import components_of, described
-from synmt.runs.tasks import Workplace
 from synmt.streams import BadInput
-from tests.api.test_face import some_value
+from tests.fuzz import runs
 from tests.inspection.models import write_model
+from tests.runs.options import options_of, some_value
 from tests.test_recipes import blocks_of
 
 RUN = """
@@ -45,6 +45,9 @@ split = { model = "transitions", split-arcs = true }
 """
 
 
+OUT = Path("out")
+
+
 def read(text: str, folder: Path) -> RunFile:
     path = folder / "run.toml"
     path.write_text(text)
@@ -52,7 +55,7 @@ def read(text: str, folder: Path) -> RunFile:
 
 
 def planned_of(text: str, folder: Path) -> Plan:
-    return plan(with_options(read(text, folder)))
+    return plan(with_options(read(text, folder)), OUT)
 
 
 def test_a_plan_has_every_system_seed_and_size(tmp_path: Path) -> None:
@@ -60,19 +63,19 @@ def test_a_plan_has_every_system_seed_and_size(tmp_path: Path) -> None:
     assert run.train and run.dev
     assert run.train.source == tmp_path / "train.en"
     assert run.dev.target == Path("/dev.de")
-    planned = plan(run)
+    planned = plan(run, OUT)
     assert [each.name for each in planned.trainings[:5]] == [
         "10/sequence.1", "10/mask+pascal.1", "10/parent+gcn.1", "10/split.1", "10/sequence.2",
     ]  # fmt: skip
     assert len({each.name for each in planned.trainings}) == 2 * 2 * 4
     assert planned.needs == ({"tree", SOME_HEADS}, {"heads", "deprels"})
-    shared = ["--batch-by", "subwords", "--preset", "small", "--learning-rate", "0.01"]
+    shared = ["train", "--batch-by=subwords", "--preset=small", "--learning-rate=0.01"]
     assert planned.reads == {"tree", SOME_HEADS}
-    assert [arguments(each.options) for each in planned.trainings[:4]] == [
-        [*shared, "--model", "sequence"],
-        [*shared, "--source-syntax", "mask+pascal", "--pascal-heads", "1"],
-        [*shared, "--target-syntax", "parent+gcn"],
-        [*shared, "--model", "transitions", "--split-arcs"],
+    assert [Command("train", {}, each.options).words for each in planned.trainings[:4]] == [
+        [*shared, "--model=sequence"],
+        [*shared, "--source-syntax=mask+pascal", "--pascal-heads=1"],
+        [*shared, "--target-syntax=parent+gcn"],
+        [*shared, "--model=transitions", "--split-arcs"],
     ]
 
 
@@ -80,13 +83,13 @@ def test_the_examples_of_the_page_can_start(tmp_path: Path) -> None:
     systems, sizes, aligners, projections, *others = blocks_of("docs/runs.md", "toml")
     planned_of("".join([systems, *others]), tmp_path)
     planned_of(re.sub(r"(?m)^sizes = .*\n", "", systems) + sizes, tmp_path)
-    assert rows_of(with_options(read(aligners, tmp_path))).keys() == {"auto", "short", "vote", "mask-align+vote"}
+    assert rows_of(with_options(read(aligners, tmp_path))).keys() == {"hmms", "short", "vote", "mask-align+vote"}
     assert with_options(read(projections, tmp_path)).kind == "projections"
 
 
 def test_options_of_a_system_override_shared_ones(tmp_path: Path) -> None:
     text = RUN.replace("sequence = {}", "sequence = { learning-rate = 0.5 }")
-    assert planned_of(text, tmp_path).trainings[0].options["learning-rate"] == 0.5
+    assert planned_of(text, tmp_path).trainings[0].options["learning-rate"] == "0.5"
 
 
 def test_options_of_a_size_override_shared_ones_and_those_of_a_system_override_both(tmp_path: Path) -> None:
@@ -95,8 +98,13 @@ def test_options_of_a_size_override_shared_ones_and_those_of_a_system_override_b
     found = {each.name: each.options for each in planned_of(text, tmp_path).trainings}
     assert list(found)[::8] == ["20/sequence.1", "10/sequence.1"]
     rates = {name: own["learning-rate"] for name, own in found.items() if name.endswith(".1")}
-    assert [rates[f"{size}/{name}.1"] for size in (20, 10) for name in ("sequence", "split")] == [0.5, 0.1, 0.5, 0.01]
-    assert {own.get("dropout") for own in found.values()} == {None, 0.4}
+    assert [rates[f"{size}/{name}.1"] for size in (20, 10) for name in ("sequence", "split")] == [
+        "0.5",
+        "0.1",
+        "0.5",
+        "0.01",
+    ]
+    assert {own.get("dropout") for own in found.values()} == {None, "0.4"}
 
 
 def test_a_shared_option_reaches_the_systems_that_may_name_it(tmp_path: Path) -> None:
@@ -104,20 +112,18 @@ def test_a_shared_option_reaches_the_systems_that_may_name_it(tmp_path: Path) ->
     that choose the model, see below."""
     run = with_options(read(RUN, tmp_path))
     found = Counter[int]()
-    known = known_of("train")
-    values = {name: some_value(replace(each, several=False)) for name, each in known.items()}
-    values = {name: value for name, value in values.items() if known[name].metavar not in PATHS}
-    values |= {each.negation: True for each in known.values() if each.negation}
-    for name in values.keys() - {*OWN["train"], *MODEL}:
-        own, reached, causes = {name: values[name]}, set(), set()
+    (tmp_path / "file").touch()
+    known = {name: each for name, each in options_of("train").items() if name not in MODEL}
+    for name in Random(3).sample(sorted(known), 25):
+        own, reached, causes = {name: some_value(known[name], str(tmp_path / "file"))}, set(), set()
         for system, options in run.systems.items():
             try:
-                plan(replace(run, systems={system: {**options, **own}}))
+                plan(replace(run, systems={system: {**options, **own}}), OUT)
                 reached.add(system)
             except BadInput as error:
                 causes.add(str(error))
         try:
-            planned = plan(replace(run, options={"train": {**run.options["train"], **own}}))
+            planned = plan(replace(run, options={"train": {**run.options["train"], **own}}), OUT)
         except BadInput as error:
             assert str(error) in causes
             found[0] += 1
@@ -134,7 +140,7 @@ def components(run: RunFile, name: str, own: Options, place: str) -> tuple[str, 
     options = {"train": {**run.options["train"], **of["train"]}}
     given = replace(run, systems={name: of["systems"]}, sizes={10: of["sizes"]}, options=options)
     try:
-        (model,) = plan(given).models.values()
+        (model,) = plan(given, OUT).models.values()
     except BadInput:
         return None
     return tuple(components_of(model.fields()).values())
@@ -188,7 +194,7 @@ def test_files_in_options_are_taken(tmp_path: Path) -> None:
 def test_options_of_a_size_are_checked(tmp_path: Path) -> None:
     text = RUN.replace("sizes = [10, 20]\n", "")
     for table, cause in [
-        ("10 = { rate = 3 }", "sizes 10: No such option '--rate'."),
+        ("10 = { rate = 3 }", "system sequence, 10 pairs: No such option '--rate'."),
         ("10 = { seed = 3 }", "sizes 10: seed is set by the run itself"),
         ("10 = { lisa-weight = 3 }", "system sequence, 10 pairs: sequence does not use --lisa-weight"),
         ("10 = 3", "3 is not a table of options"),
@@ -203,21 +209,52 @@ def test_options_of_a_size_are_checked(tmp_path: Path) -> None:
         read(f"{aligners}[sizes]\n10 = {{ seed = 3 }}\n", tmp_path)
 
 
-@pytest.mark.parametrize("kind", ROWS)
-def test_every_option_of_a_table_is_taken_or_refused(kind: str, tmp_path: Path) -> None:
-    """Values are possible ones, and the files exist."""
-    given = tmp_path / "some.udpipe"
+@pytest.mark.parametrize("table", ["train", "translate", "parse", "align", "project"])
+def test_every_option_of_a_table_is_in_a_command_of_the_list_or_refused(table: str, tmp_path: Path) -> None:
+    """In the words of the command itself. Values are possible ones, and the files exist."""
+    runs.of_text().write(tmp_path)
+    given, file, found = tmp_path / "some.udpipe", tmp_path / "run.toml", 0
     given.touch()
-    found = 0
-    for table in COMMANDS[kind]:
-        for name, setting in known_of(table).items():
-            value = str(given) if setting.metavar in PATHS else some_value(replace(setting, several=False))
-            run = RunFile(None, None, {}, {}, kind=kind, options={table: {name: value}})
-            with suppress(ValueError):
-                assert with_options(run).options[table].keys() == {name}
-                assert name.replace("-", "_") in signature(getattr(synmt, table)).parameters
-                found += 1
-    assert found > 20
+    plain = file.read_text().partition("[train]")[0] + "[systems]\nsequence = {}\npascal = {}\n"
+    if table == "align":
+        (tmp_path / "links").write_text("0-0\n" * 4)
+        plain = "[tests]\nt = ['dev.en', 'dev.de', 'links']\n[aligners]\nhmm = {}\n"
+    if table == "project":
+        (tmp_path / "gold").write_text("1\tja\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 4)
+        plain = "[tests]\nt = ['dev.en', 'gold']\n[projections]\nvotes = {}\n"
+    file.write_text(plain)
+    words = {step.command().words[0] for step in Run.open(file, tmp_path / "out").work.steps if step.command}
+    assert table in words
+    options = options_of(table)
+    for name in Random(3).sample(sorted(options), min(40, len(options))):
+        value = some_value(options[name], str(given))
+        file.write_text(f"{plain}[{table}]\n{name} = {value!r}\n".replace("True", "true"))
+        try:
+            run = Run.open(file, tmp_path / "out")
+        except BadInput as error:
+            assert "run.toml: " in str(error) and "\n" not in str(error)
+            continue
+        commands = [step.command() for step in run.work.steps if step.command]
+        assert any(name in each.options for each in commands if each.name == table), name
+        found += 1
+    assert found > 2
+
+
+def test_the_run_files_of_the_checkout_are_accepted() -> None:
+    """Each system, aligner and projection is a command line that its command accepts."""
+    folder, found = Path(__file__).parents[2] / "bin", Counter[str]()
+    for path in folder.glob("*.toml"):
+        run = with_options(read_run(path))
+        if run.kind == "systems":
+            for training in plan(run, OUT).trainings:
+                parsed(Command("train", {}, {**training.options, "dev-tsv": "dev", "out": OUT}))
+        elif run.kind == "aligners":
+            for row in rows_of(run).values():
+                assert row.method or row.links_from
+        else:
+            assert options_of_projections(run).keys() == run.systems.keys()
+        found[run.kind] += len(run.systems)
+    assert found["systems"] > 70 and found["aligners"] > 20 and found["projections"] > 2
 
 
 @pytest.mark.parametrize(
@@ -257,7 +294,7 @@ def test_every_option_of_a_table_is_taken_or_refused(kind: str, tmp_path: Path) 
             "metrics: the first one chooses alpha on dev, which nats cannot",
         ),
         ("[systems]", "[challenge]\nall = {}\n[systems]", "challenge all: a query needs a condition"),
-        ("0.01", "-1", "learning-rate cannot be -1; it is a number from 0 to 100"),
+        ("0.01", "-1", "system sequence: Invalid value for '--learning-rate': -1.0 is not in the range 0<=x<=100"),
     ],
 )
 def test_errors_are_reported(old: str, new: str, cause: str, tmp_path: Path) -> None:
@@ -300,9 +337,9 @@ def test_aligners_are_fitted_after_those_that_they_learn_from() -> None:
         "hmm": {},
     }
     run = RunFile(None, None, {}, own, kind="aligners")
-    tasks = Aligners(Workplace(Path("unused")), run, 1).tasks
+    steps = Aligners(RunFolder(Path("unused")), run, 1).steps
     names = [f"{name}, seed 1" for name in ("hmm", "guided", "votes")]
-    assert [task.what for task in tasks if task.verb == "aligning"] == names
+    assert [step.what for step in steps if step.verb == "aligning"] == names
     own["hmm"] = {"method": "mask-align", "guide": "guided"}
     with pytest.raises(BadInput, match=r"^aligner \w+ learns from itself, through (guided and hmm|hmm and guided)$"):
         rows_of(run)
@@ -329,7 +366,7 @@ def test_some_options_cannot_be_shared_by_aligners(name: str) -> None:
 def test_options_without_effect_on_projections_are_refused(seed: int, align: Options, cause: str) -> None:
     run = RunFile(None, None, {}, {"votes": {}}, seeds=(seed,), kind="projections", options={"align": align})
     with pytest.raises(BadInput, match=f"^{cause}$"):
-        Projections(Workplace(Path("unused")), run, 1)
+        Projections(RunFolder(Path("unused")), run, 1)
 
 
 @pytest.mark.parametrize("kind", ["aligners", "projections"])
@@ -346,8 +383,23 @@ def test_invalid_files(tmp_path: Path) -> None:
         read_run(tmp_path / "run.toml")
 
 
+def test_options_as_words() -> None:
+    command = Command("challenge query", {"files": [Path("a b"), Path("c")]}, {"a-b": 1.5, "c": True, "d": "x y"})
+    assert command.words == ["challenge", "query", "--a-b=1.5", "--c", "--d=x y", "a b", "c"]
+
+
 @pytest.mark.parametrize(
-    ("options", "words"), [({"a-b": 1.5, "c": True, "d": "x y"}, ["--a-b", "1.5", "--c", "--d", "x y"]), ({}, [])]
+    ("options", "cause"),
+    [
+        ({"width": 3, "rate": 3}, "No such option '--rate'."),
+        ({"learning-rte": 3}, "No such option '--learning-rte'. Did you mean '--learning-rate'?"),
+        ({"split-arcs": 5}, "Option '--split-arcs' does not take a value."),
+        ({"width": True}, "Option '--width' requires an argument."),
+        ({"width": "wide"}, "Invalid value for '--width': 'wide' is not a valid integer range."),
+        ({"help": True}, "No such option '--help'."),
+        ({"gcn-layers": 3}, "sequence does not use --gcn-layers; it belongs to "),
+    ],
 )
-def test_options_as_arguments(options: dict[str, Any], words: list[str]) -> None:
-    assert arguments(options) == words
+def test_a_command_refuses_its_options_in_its_own_words(options: Options, cause: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(cause)}"):
+        parsed(Command("train", {}, {"out": "model", **options}))

@@ -9,11 +9,12 @@ import pytest
 import sacrebleu
 
 from synmt.runs import report
-from synmt.runs.file import LOSS, Options, Pair, RunFile
+from synmt.runs.commands import Options
+from synmt.runs.file import LOSS, Pair, RunFile
 from synmt.runs.report import Found, page
+from synmt.runs.steps import Record, RunFolder
 from synmt.runs.systems import trees_of
 from synmt.runs.table import Measured, Output, by_test, results
-from synmt.runs.tasks import Made, Workplace
 from synmt.trees.record import ParseRecord, write_record
 from tests.inspection.test_page import HOSTILE, Tags, drawn
 
@@ -35,7 +36,7 @@ def translated(every: int, seed: int) -> list[str]:
 
 def of_translations(folder: Path) -> Found:
     """Return a run of three systems and two seeds, with a hostile sentence; the second system writes trees."""
-    place = Workplace(folder / "out")
+    run_folder = RunFolder(folder / "out")
     sources = [ParseRecord(tokens=line.split(), heads=[0, *[1] * (len(line.split()) - 1)]) for line in REFERENCES]
     sources[2].tokens[0] = HOSTILE
     for record in sources:
@@ -46,19 +47,19 @@ def of_translations(folder: Path) -> Found:
     outputs = []
     for seed in (1, 2):
         for number, (system, every) in enumerate(SYSTEMS.items()):
-            model = place.folder / f"all/{number}.{seed}"
+            model = run_folder.path / f"all/{number}.{seed}"
             model.mkdir(parents=True)
             (model / "log.tsv").write_text(LOG.format(4 + seed, 3 + seed, 20 + 2 * seed))
             path, texts = model.with_name(f"{number}.{seed}.test"), translated(every, seed)
             path.write_text(lines(texts))
             if system == "new":
-                trees = trees_of(place, path)
+                trees = trees_of(run_folder, path)
                 trees.parent.mkdir(parents=True, exist_ok=True)
                 records = [ParseRecord(text, text.split(), heads=[0, *[1] * text.count(" ")]) for text in texts]
                 trees.write_text(lines(list(map(write_record, records))))
             pair = Pair(folder / "test.jsonl", folder / "test.de")
             outputs.append(Output(None, f"t {HOSTILE}", system, seed, path, pair.target, model, None, pair))
-    return found_of(place, outputs, "systems", ("bleu", "chrf", LOSS), {HOSTILE: folder / "set"})
+    return found_of(run_folder, outputs, "systems", ("bleu", "chrf", LOSS), {HOSTILE: folder / "set"})
 
 
 def of_links(folder: Path) -> Found:
@@ -70,7 +71,7 @@ def of_links(folder: Path) -> Found:
         (folder / system).write_text(text)
         pair = Pair(folder / "pairs", folder / "pairs", folder / "gold")
         outputs.append(Output(None, "t", system, 1, folder / system, folder / "gold", folder / system, pair=pair))
-    return found_of(Workplace(folder / "out"), outputs, "aligners", ("aer",), {})
+    return found_of(RunFolder(folder / "out"), outputs, "aligners", ("aer",), {})
 
 
 def of_trees(folder: Path) -> Found:
@@ -83,18 +84,18 @@ def of_trees(folder: Path) -> Found:
         Output(None, "t", system, 1, folder / system, folder / "gold", folder / system, pair=pair)
         for system in ("direct", "votes")
     ]
-    return found_of(Workplace(folder / "out"), outputs, "projections", ("uas", "las"), {})
+    return found_of(RunFolder(folder / "out"), outputs, "projections", ("uas", "las"), {})
 
 
 def found_of(
-    place: Workplace, outputs: list[Output], kind: str, metrics: tuple[str, ...], sets: dict[str, Path]
+    run_folder: RunFolder, outputs: list[Output], kind: str, metrics: tuple[str, ...], sets: dict[str, Path]
 ) -> Found:
     systems: dict[str, Options] = {each.system: {} for each in outputs}
     run = RunFile(None, None, {}, systems, metrics=metrics, kind=kind)
     measured = [Measured.of(own, run.of_outputs, with_losses=LOSS in metrics) for own in by_test(outputs)]
-    made = {each: Made({}, 60.0 * each.seed, 100) for each in outputs}
-    written = {each: Made({}, 1.2 * each.seed, 50) for each in outputs if kind == "systems"}
-    return Found(run, place, measured, [each for own in measured for each in results(own, sets)], made, written)
+    made = {each: Record({}, 60.0 * each.seed, 100) for each in outputs}
+    written = {each: Record({}, 1.2 * each.seed, 50) for each in outputs if kind == "systems"}
+    return Found(run, run_folder, measured, [each for own in measured for each in results(own, sets)], made, written)
 
 
 def page_of(found: Found, folder: Path) -> str:
@@ -175,7 +176,7 @@ def test_trees_of_other_translations_are_left_out(tmp_path: Path) -> None:
     output.path.write_text(lines([*translated(5, 1)[:7], "other", *translated(5, 1)[8:]]))
     items = data_of(found, tmp_path)["tests"][0]["items"]
     assert ["dependencies" in items[n]["outputs"][1][0] for n in (6, 7, 8)] == [True, False, True]
-    trees_of(found.place, output.path).write_text('{"text": "a", "tokens": ["b"]}\n' * len(REFERENCES))
+    trees_of(found.folder, output.path).write_text('{"text": "a", "tokens": ["b"]}\n' * len(REFERENCES))
     assert not any("dependencies" in item["outputs"][1][0] for item in data_of(found, tmp_path)["tests"][0]["items"])
 
 

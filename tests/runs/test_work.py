@@ -4,28 +4,30 @@ import os
 import re
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from synmt.alignment import ALIGNERS
 from synmt.model.files import write_config
-from synmt.runs import systems
-from synmt.runs.calls import call
-from synmt.runs.file import Options, Pair, RunFile
+from synmt.runs import steps, systems
+from synmt.runs.commands import Command, Options
+from synmt.runs.file import Pair, RunFile
 from synmt.runs.run import Run
-from synmt.runs.systems import Systems, Training, columns_of, model_of, translation_of, translation_of_dev, trees_of
-from synmt.runs.tasks import Cost, Workplace, do_all
+from synmt.runs.steps import Cost, RunFolder, do_all
+from synmt.runs.systems import Systems, Training, model_of, translation_of, translation_of_dev, trees_of
 from synmt.streams import BadInput, WrongUsage
+from tests.cli.commands import warm_command
 
 
 def cuts(tmp_path: Path, source: Path, target: Path, size: int, options: Options = {}) -> list[Path]:  # noqa: B006
-    """Do the tasks of a run that cut its training data."""
+    """Do the steps of a run that cut its training data."""
     train = Pair(source, target)
     run = RunFile(train, train, {}, {"sequence": {}}, sizes={size: {}}, options={"train": options})
-    place = Workplace(tmp_path / "out")
-    tasks = [task for task in Systems(place, run, 1).tasks if task.verb == "cutting"]
-    do_all(place, tasks, 1)
-    return [task.path for task in tasks]
+    folder = RunFolder(tmp_path / "out")
+    steps = [step for step in Systems(folder, run, 1).steps if step.verb == "cutting"]
+    do_all(folder, steps, 1)
+    return [step.path for step in steps]
 
 
 def test_a_bad_line_is_cut_as_training_reads_it(tmp_path: Path) -> None:
@@ -77,7 +79,7 @@ NAMES = [
     "--help",
     "-",
     "all",
-    "notes",
+    "steps",
     "new",
     "part",
     "x y",
@@ -87,27 +89,26 @@ TESTS = [*NAMES, "1.json", "json.new", "made.json", "1.1", "a.1", "log.log", "x.
 
 def test_no_two_outputs_share_a_path() -> None:
     """For any allowed names of systems, tests, files and values, no two outputs share a path."""
-    place = Workplace(Path("out"))
+    folder = RunFolder(Path("out"))
     things = []
     for size in (None, 1, 11):
         for system in NAMES:
             for seed in (1, 11):
                 training = Training(system, seed, size, {})
-                things += [model_of(place, training)]
-                translations = [translation_of(place, training, test) for test in TESTS]
-                things += [*translations, *(trees_of(place, each) for each in translations)]
-                things += [translation_of_dev(place, training, {"alpha": value}) for value in (1, 1.0, "../x", "1.")]
-    things.append(columns_of(place))
+                things += [model_of(folder, training)]
+                translations = [translation_of(folder, training, test) for test in TESTS]
+                things += [*translations, *(trees_of(folder, each) for each in translations)]
+                things += [translation_of_dev(folder, training, {"alpha": value}) for value in (1, 1.0, "../x", "1.")]
     places = [
         each
         for path in things
-        for each in (path, place.note(path), place.log(path), place.unfinished(path), place.lock(path))
+        for each in (path, folder.log(path), folder.in_progress(path), folder.beside("steps", path, ".found"))
     ]
     every = [os.path.normpath(each) for each in places]
     assert len(set(every)) == len(every)
     assert all(each.startswith("out/") for each in every)
     folders = {str(parent) for each in every for parent in Path(each).parents}
-    models = {str(model_of(place, Training(*key, {}))) for key in product(NAMES, (1, 11), (None, 1, 11))}
+    models = {str(model_of(folder, Training(*key, {}))) for key in product(NAMES, (1, 11), (None, 1, 11))}
     assert not folders & (set(every) - models)
 
 
@@ -125,7 +126,7 @@ def test_dev_is_scored_as_text_even_if_a_system_learns_from_its_trees(
     assert isinstance(work, Systems)
     for training in work.plan.trainings:
         for beam, text in ((1, "Haus\nHaus\n"), (4, "das Haus\nein kleines Haus\n")):
-            path = translation_of_dev(work.place, training, {"beam": beam})
+            path = translation_of_dev(work.folder, training, {"beam": beam})
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
     assert work.chosen() == {(None, "sequence"): {"beam": 4}, (None, "tags"): {"beam": 4}}
@@ -140,7 +141,8 @@ def test_an_aligner_of_a_run_reuses_the_models_of_a_folder(tmp_path: Path, monke
     write_config(tmp_path / "saved", {"aligner": "naive-att"})
     aligners = f"[tests]\nt = ['pairs', 'gold']\n[aligners]\nshift-att = {{ models = '{tmp_path / 'saved'}' }}\n"
     (tmp_path / "run.toml").write_text(aligners)
-    for other in "hmm", tmp_path / "pairs", tmp_path:
+    (tmp_path / "empty").mkdir()
+    for other in "hmm", tmp_path / "pairs", tmp_path / "empty":
         (tmp_path / "other.toml").write_text(aligners.replace(str(tmp_path / "saved"), str(other)) + "hmm = {}\n")
         with pytest.raises(BadInput, match=r"models: hmm has no translation models|config\.json: No(t a| such file)"):
             Run.open(tmp_path / "other.toml", tmp_path / "out")
@@ -148,13 +150,13 @@ def test_an_aligner_of_a_run_reuses_the_models_of_a_folder(tmp_path: Path, monke
     assert tmp_path / "saved" in run.files()
     called: list[Options] = []
 
-    def write(place: Workplace, path: Path, name: str, options: Options) -> Cost:
-        called.append(options)
+    def write(folder: RunFolder, path: Path, command: Command, lines: object) -> Cost:
+        called.append(command.options)
         return Cost()
 
-    monkeypatch.setattr(Workplace, "write", write)
-    (task,) = [each for each in run.work.tasks if each.verb == "aligning"]
-    task.work()
+    monkeypatch.setattr(RunFolder, "write", write)
+    (step,) = [each for each in run.work.steps if each.verb == "aligning"]
+    step.work()
     assert called[0]["models"] == tmp_path / "saved"
 
 
@@ -193,7 +195,7 @@ def test_the_python_function_refuses_what_the_command_refuses(tmp_path: Path) ->
     with pytest.raises(WrongUsage, match="form cannot be 'xml'; it is one of text, tsv, csv, json, jsonl, latex"):
         run.table("xml")
     for number in (0, -1, 4):
-        with pytest.raises(BadInput, match=f"^the run has no task {number}, only 3 tasks"):
+        with pytest.raises(BadInput, match=f"^the run has no step {number}, only 3 steps"):
             run.do(number)
     assert not (tmp_path / "out").exists() and (tmp_path / "gold").read_text() == "0-0\n"
     assert list(run.table(page=str(tmp_path / "page"))) and (tmp_path / "page").exists()
@@ -227,15 +229,25 @@ def test_trees_are_checked_before_an_aligner_is_fitted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["auto", "naive-att"])
 def test_a_fit_that_has_finished_its_parts_is_resumed(
-    method: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(steps, "PROGRAM", warm_command("synmt.cli.child"))
     (tmp_path / "pairs").write_text("das Haus\tthe house\nein Haus\ta house\n" * 4)
-    given = {
-        "pairs": str(tmp_path / "pairs"), "out": str(tmp_path / "model"), "method": method, "epochs": 1, "width": 16,
-    }  # fmt: skip
-    call("align", given)
-    expected = capfd.readouterr().out
-    (tmp_path / "model" / "config.json").unlink()
-    assert {path.name for path in (tmp_path / "model").iterdir()} >= set(ALIGNERS[method].subfolders[-2:])
-    call("align", given)
-    assert capfd.readouterr().out == expected and len(expected.splitlines()) == 8
+    (tmp_path / "gold").write_text("0-0 1-1\n" * 8)
+    options = f"method = '{method}', epochs = 1, width = 16"
+    (tmp_path / "run.toml").write_text(f"[tests]\nt = ['pairs', 'gold']\n[aligners]\nx = {{ {options} }}\n")
+    (step,) = (each for each in Run.open(tmp_path / "run.toml", tmp_path / "out").work.steps if each.verb == "aligning")
+    list(Run.open(tmp_path / "run.toml", tmp_path / "out").table())
+    expected, (model,) = step.path.read_text(), step.others
+    step.path.unlink()
+    (model / "config.json").unlink()
+    assert {path.name for path in model.iterdir()} >= set(ALIGNERS[method].subfolders[-2:])
+    resumed, call = list[Any](), RunFolder.call
+
+    def spied(folder: RunFolder, command: Command, *rest: Path) -> Cost:
+        resumed.append(command.options.get("resume"))
+        return call(folder, command, *rest)
+
+    monkeypatch.setattr(RunFolder, "call", spied)
+    list(Run.open(tmp_path / "run.toml", tmp_path / "out").table())
+    assert resumed == [True] and step.path.read_text() == expected and len(expected.splitlines()) == 8

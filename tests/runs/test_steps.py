@@ -1,4 +1,4 @@
-"""The tasks of a run, done one at a time, in parallel or after interruptions, give the same table."""
+"""The steps of a run, done one at a time, in parallel or after interruptions, give the same table."""
 
 import json
 import os
@@ -20,7 +20,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from synmt.runs import tasks
+from synmt.runs import steps
+from synmt.runs.commands import Command, parsed
 from synmt.runs.file import RunFile
 from synmt.runs.run import Run
 from synmt.runs.work import Work
@@ -41,7 +42,7 @@ DATA["sizes"] = lambda: runs.TAKEN["sizes"](tuned(runs.of_records()))
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "COMMAND", runs.CHEAP)
+    monkeypatch.setattr(steps, "PROGRAM", runs.CHEAP)
 
 
 @pytest.fixture(params=DATA)
@@ -54,10 +55,11 @@ def opened(folder: Path, out: str = "out") -> Run:
     return Run.open(folder / "run.toml", folder / out)
 
 
-def made(path: Path) -> dict[str, Any]:
-    """Return the note of a path."""
-    note: dict[str, Any] = json.loads((path.parents[1] / "notes" / path.parent.name / f"{path.name}.json").read_text())
-    return note
+def record(path: Path) -> steps.Record:
+    """Return the record of a model."""
+    found = steps.RunFolder(path.parents[1]).record(path)
+    assert found
+    return found
 
 
 def table(run: Run) -> list[dict[str, Any]]:
@@ -65,64 +67,82 @@ def table(run: Run) -> list[dict[str, Any]]:
 
 
 def states(folder: Path) -> list[str]:
-    return [line.split("\t")[1] for line in opened(folder).listed()]
+    return [line.split("  # ")[1].partition(": ")[0] for line in opened(folder).listed()]
 
 
 @pytest.mark.parametrize("folder", ["text", "sizes"], indirect=True)
-def test_tasks_in_any_order_give_the_same_table(folder: Path) -> None:
-    """Doing a task again changes nothing."""
+def test_steps_in_any_order_give_the_same_table(folder: Path) -> None:
+    """Each step does what it needs first. Doing a step again changes nothing."""
     expected, source = table(opened(folder, "at once")), Random(5)
-    while "ready" in (found := states(folder)):
-        assert set(found) <= {"done", "ready", "waiting"}
-        number = source.choice([number for number, state in enumerate(found, 1) if state == "ready"])
+    numbers = list(range(1, 1 + len(states(folder))))
+    for number in source.sample(numbers, len(numbers)):
         opened(folder).do(number)
         made = {path: path.stat().st_mtime_ns for path in (folder / "out").rglob("*") if path.is_file()}
-        opened(folder).do(source.choice([*(each for each, state in enumerate(found, 1) if state == "done"), number]))
+        done = [each for each, state in enumerate(states(folder), 1) if state == "done"]
+        assert number in done
+        opened(folder).do(source.choice(done))
         assert {path: path.stat().st_mtime_ns for path in made} == made
     assert set(states(folder)) == {"done"}
     assert table(opened(folder)) == expected
 
 
-def test_a_task_needs_its_predecessors(folder: Path) -> None:
-    lines = [line.split("\t") for line in opened(folder).listed()]
-    assert [line[0] for line in lines] == [str(number) for number in range(1, len(lines) + 1)]
-    assert all(int(each) < int(number) for number, _, _, needs in lines for each in needs.split())
-    for number, state, name, needs in lines:
-        assert (state == "waiting") == bool(needs)
-        if needs:
-            first = needs.split()[0]
-            with pytest.raises(BadInput, match=f"^task {number}, {name}, needs task {first}, .*, which is not done$"):
-                opened(folder).do(int(number))
-    with pytest.raises(BadInput, match=f"the run has no task {len(lines) + 1}, only {len(lines)} tasks$"):
-        opened(folder).do(len(lines) + 1)
+def test_a_step_does_what_it_needs_and_nothing_else(folder: Path) -> None:
+    run = opened(folder)
+    for number, step in enumerate(run.work.steps, 1):
+        shutil.rmtree(folder / "out", ignore_errors=True)
+        opened(folder).do(number)
+        needed = {each.name for each in step.with_needs()}
+        done = zip(run.work.steps, states(folder), strict=True)
+        assert {each.name for each, state in done if state == "done"} == needed
+    for wrong in (0, len(run.work.steps) + 1):
+        with pytest.raises(BadInput, match=f"the run has no step {wrong}, only {len(run.work.steps)} steps$"):
+            opened(folder).do(wrong)
+
+
+def test_the_comments_of_a_list_are_the_commands_of_the_run(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that a run starts is in its list, and the command itself accepts each line of it."""
+    started = tmp_path / "started"
+    spy = "import os, sys; open(sys.argv[1], 'a').write(' '.join(sys.argv[3:]) + chr(10)); os.execv(sys.executable,"
+    own = [sys.executable, "-c", f"{spy} [sys.executable, *sys.argv[2:]])", str(started), runs.CHEAP[-1]]
+    monkeypatch.setattr(steps, "PROGRAM", own)
+    list(opened(folder).table())
+    lines = [line.split(": synmt ")[1] for line in opened(folder).listed() if ": synmt " in line]
+    assert sorted(lines) == sorted(started.read_text().splitlines())
+    for step in opened(folder).work.steps:
+        if step.command and step.verb != "translating":  # the cheap models have no config
+            parsed(step.command())
 
 
 def test_inputs_may_not_change_during_a_run(tmp_path: Path) -> None:
-    """Otherwise models with different data would be in one table, with notes that name the same data."""
-    file, place = tmp_path / "train.en", tasks.Workplace(tmp_path / "out")
+    """Otherwise models with different data would be in one table, with records that name the same data."""
+    file, run_folder = tmp_path / "train.en", steps.RunFolder(tmp_path / "out")
     file.write_text("a\n")
 
-    def made(name: str, after: str) -> tasks.Made:
-        def work() -> tasks.Cost:
-            file.write_text(after)
-            (place.folder / name).write_text("made\n")
-            return tasks.Cost(1.0)
+    def made(name: str, after: str) -> steps.Record:
+        path = run_folder.path / name
 
-        return place.make(place.folder / name, lambda: {"source": file}, work)
+        def work() -> steps.Cost:
+            file.write_text(after)
+            path.write_text("made\n")
+            return steps.Cost(1.0)
+
+        return run_folder.make(steps.Step("making", name, path, (), lambda: {"source": file}, work))
 
     for name, text, after in (("first", "a\n", "b\n"), ("second", "b\n", "b\n")):
         file.write_text(text)
         with pytest.raises(BadInput, match=r"train\.en: has changed since this run started"):
             made(name, after)
-        note = place.made(place.folder / name)
-        assert note is None or note.cpu_seconds is None
+        found = run_folder.record(run_folder.path / name)
+        assert found is None or not found.is_finished
         file.write_text("a\n")
         assert made(name, "a\n").cpu_seconds == 1.0
 
 
 @pytest.mark.parametrize("folder", ["tuned"], indirect=True)
-def test_each_task_resumes_after_any_signal(folder: Path) -> None:
-    """Each task is interrupted at a random moment, then done by two processes at once."""
+def test_each_step_resumes_after_any_signal(folder: Path) -> None:
+    """Each step is interrupted at a random moment, then done by two processes at once."""
     source = Random(1)
     for number in range(1, len(states(folder)) + 1):
         process = FORKS.Process(target=_do, args=(folder, number))
@@ -141,7 +161,7 @@ def test_each_task_resumes_after_any_signal(folder: Path) -> None:
 
 
 def _do(folder: Path, number: int, command: list[str] = runs.CHEAP) -> None:
-    tasks.COMMAND[:] = command
+    steps.PROGRAM[:] = command
     opened(folder).do(number)
 
 
@@ -153,30 +173,30 @@ case "$*" in *--task*)
 esac
 exec PYTHON "$@"
 """
-CHEAPLY = "from synmt.runs import tasks; tasks.COMMAND[:] = {}; from synmt.cli.main import main; main()"
+CHEAPLY = "from synmt.runs import steps; steps.PROGRAM[:] = {}; from synmt.cli.main import main; main()"
 SBATCH = """#!/bin/bash
 for word; do
-    case "$word" in --array=*) numbers="${word#--array=}";; esac
+    case "$word" in --array=1-*) last="${word#--array=1-}";; esac
 done
-for SLURM_ARRAY_TASK_ID in ${numbers//,/ }; do
+for SLURM_ARRAY_TASK_ID in $(seq $last -1 1); do
     export SLURM_ARRAY_TASK_ID
     sh -c "${!#}" || sh -c "${!#}" || exit
 done
 """
-RECIPES = {"make": "make --jobs 2 || make --jobs 2 || make || make", "parallel": "", "sbatch": ""}
+RECIPES = {"sh": "| sh -e", "parallel": "| parallel --", "sbatch": "sbatch --"}
 
 
 @pytest.mark.parametrize("folder", ["records"], indirect=True)
 @pytest.mark.parametrize("tool", RECIPES)
-def test_the_recipes_give_the_table_even_if_every_task_is_killed_once(tool: str, folder: Path, tmp_path: Path) -> None:
-    """The recipes are copied word for word from docs/runs.md, and run with a stand-in for Slurm."""
-    if tool != "sbatch" and not shutil.which(tool):
+def test_the_recipes_give_the_table_even_if_every_step_is_killed_once(tool: str, folder: Path) -> None:
+    """The recipes are copied word for word from docs/runs.md, and run with a stand-in for Slurm, which starts the last
+    step first. A plain shell stops at a failure, so it is started again."""
+    if tool == "parallel" and not shutil.which(tool):
         pytest.skip(f"needs {tool}")
     text = (Path(__file__).parents[2] / "docs" / "runs.md").read_text()
-    blocks = re.findall(r"^```(?:sh|make)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    (block,) = (each for each in blocks if f"{tool} --" in each or (tool == "make" and ".PHONY" in each))
+    blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    (block,) = (each for each in blocks if RECIPES[tool] in each)
     (folder / "systems.toml").write_text((folder / "run.toml").read_text().replace("[1, 2]", "[1]"))
-    (folder / "Makefile").write_text(block)
     (folder / "cheap.py").write_text(CHEAPLY.format(runs.CHEAP))
     bin, kills = folder / "bin", folder / "kills"
     bin.mkdir()
@@ -186,21 +206,21 @@ def test_the_recipes_give_the_table_even_if_every_task_is_killed_once(tool: str,
         (bin / name).write_text(script)
         (bin / name).chmod(0o755)
     environment = {**os.environ, "PATH": f"{bin}:{os.environ['PATH']}", "KILLS": str(kills), "HOME": str(folder)}
-    script = RECIPES[tool] or block
+    script = f"set -o pipefail; until {{ {block} }}; do [ $((++tries)) -lt 9 ] || exit; done" if tool == "sh" else block
     done = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = Run.open(folder / "systems.toml", folder / "systems")
     lines = list(found.listed())
-    assert [line.split("\t")[1] for line in lines] == ["done"] * len(lines) and len(list(kills.iterdir())) == len(lines)
+    assert all("  # done: " in line for line in lines) and len(list(kills.iterdir())) == len(lines)
     assert done.stdout.splitlines()[-1] == list(found.table())[-1]
     assert table(found) == table(Run.open(folder / "systems.toml", folder / "at once"))
 
 
-def test_an_interrupted_training_task_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_training_step_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a real training run, SIGTERM leaves a checkpoint of the current update, and two processes at once finish
     it."""
     cold, warm = [sys.executable, "-m", "synmt.cli.child"], warm_command("synmt.cli.child")
-    monkeypatch.setattr(tasks, "COMMAND", warm)
+    monkeypatch.setattr(steps, "PROGRAM", warm)
     asked = runs.of_records()
     text = asked.text.replace("checkpoint-minutes = 0.00001", "report-every = 1\nvalidate-every = 1000\nepochs = 1000")
     replace(asked, text=text.replace("updates = 12", "updates = 150")).write(tmp_path)
@@ -216,9 +236,9 @@ def test_an_interrupted_training_task_resumes(tmp_path: Path, monkeypatch: pytes
     process.join()
     (checkpoint,) = checkpoints(stopped / "checkpoint")
     update = int(checkpoint.stem.removeprefix("update-"))
-    assert 5 <= update < 150 and states(tmp_path)[number - 1] == "ready"
-    interrupted = made(stopped)["interrupted"]
-    assert interrupted > 0 and made(stopped)["cpu_seconds"] is None
+    assert 5 <= update < 150 and states(tmp_path)[number - 1] == "to do"
+    interrupted = record(stopped)
+    assert interrupted.cpu_seconds > 0 and not interrupted.is_finished
     both = [FORKS.Process(target=_do, args=(tmp_path, number, warm)) for _ in range(2)]
     for process in both:
         process.start()
@@ -229,65 +249,65 @@ def test_an_interrupted_training_task_resumes(tmp_path: Path, monkeypatch: pytes
     assert updates == [row.split("\t")[0] for row in (whole / "log.tsv").read_text().splitlines()[1:]]
     mine, its = (load_file(each / "model.safetensors") for each in (stopped, whole))
     assert all(torch.equal(mine[name], its[name]) for name in its)
-    assert made(stopped)["interrupted"] == interrupted < made(stopped)["cpu_seconds"]
+    assert record(stopped).is_finished and interrupted.cpu_seconds < record(stopped).cpu_seconds
 
 
-def test_a_task_uses_one_thread_unless_told_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_uses_one_thread_unless_told_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise scores would depend on the number of cores."""
     said = "import os; print(os.environ['OMP_NUM_THREADS'])"
-    monkeypatch.setattr(tasks, "COMMAND", [sys.executable, "-c", said])
+    monkeypatch.setattr(steps, "PROGRAM", [sys.executable, "-c", said])
     for given, expected in ((None, "1"), ("3", "3")):
         if given:
             monkeypatch.setenv("OMP_NUM_THREADS", given)
         else:
             monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-        tasks.Workplace(tmp_path).call("train", {}, tmp_path / "log", tmp_path / "output")
+        steps.RunFolder(tmp_path).call(Command("train", {}, {}), tmp_path / "log", tmp_path / "output")
         assert (tmp_path / "output").read_text() == f"{expected}\n"
 
 
-def plan_of(place: tasks.Workplace, models: str, work: Callable[[Path], tasks.Cost]) -> list[tasks.Task]:
-    """Return tasks that cut the data of a model, train it and translate with it, for each letter; in the order of a
+def plan_of(folder: steps.RunFolder, models: str, work: Callable[[Path], steps.Cost]) -> list[steps.Step]:
+    """Return steps that cut the data of a model, train it and translate with it, for each letter; in the order of a
     run, all data are cut first, and all models are trained next."""
-    plan = Work(place, RunFile(None, None, {}, {}), 1)
+    plan = Work(folder, RunFile(None, None, {}, {}), 1)
     for verb, end, needed in (("cutting", ".cut", None), ("training", "", ".cut"), ("translating", ".test", "")):
         for name in models:
-            path = place.folder / f"{name}{end}"
-            needs = [] if needed is None else [place.folder / f"{name}{needed}"]
+            path = folder.path / f"{name}{end}"
+            needs = [] if needed is None else [folder.path / f"{name}{needed}"]
             plan.add((verb, path.name), path, {}, partial(work, path), needs)
-    return plan.tasks
+    return plan.steps
 
 
 def test_a_model_translates_while_another_trains(tmp_path: Path) -> None:
     """Here the second model trains until the first one has translated."""
-    place, translated = tasks.Workplace(tmp_path), threading.Event()
+    folder, translated = steps.RunFolder(tmp_path), threading.Event()
 
-    def work(path: Path) -> tasks.Cost:
+    def work(path: Path) -> steps.Cost:
         if path.name == "b":
             assert translated.wait(60)
         if path.name == "a.test":
             translated.set()
         path.touch()
-        return tasks.Cost()
+        return steps.Cost()
 
-    plan = plan_of(place, "ab", work)
-    tasks.do_all(place, plan, 2)
-    assert all(place.is_done(task, {}) for task in plan)
+    plan = plan_of(folder, "ab", work)
+    steps.do_all(folder, plan, 2)
+    assert all(folder.is_done(step, {}) for step in plan)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_model_translates_before_another_starts_to_train(jobs: int, tmp_path: Path) -> None:
     """A run that is stopped has then translated with every model that it finished."""
-    place, begun = tasks.Workplace(tmp_path), list[str]()
+    folder, begun = steps.RunFolder(tmp_path), list[str]()
 
-    def work(path: Path) -> tasks.Cost:
+    def work(path: Path) -> steps.Cost:
         begun.append(path.suffix)
         ahead = begun.count("") - begun.count(".test")
         # each thread has a model that trains, or whose translation it is about to begin
         assert ahead <= 2 * jobs - 1
         path.touch()
-        return tasks.Cost()
+        return steps.Cost()
 
-    tasks.do_all(place, plan_of(place, "abcdef", work), jobs)
+    steps.do_all(folder, plan_of(folder, "abcdef", work), jobs)
     assert len(begun) == 18
 
 
@@ -295,24 +315,24 @@ def test_a_resumed_run_keeps_its_order(tmp_path: Path) -> None:
     """Wherever a run is stopped, it trains its models in the order of the run file."""
 
     def order(stop: int | None) -> list[str]:
-        """Return the paths in the order in which they are made. stop: the task with which the first attempt ends."""
+        """Return the paths in the order in which they are made. stop: the step with which the first attempt ends."""
         begun = list[str]()
 
-        def work(path: Path) -> tasks.Cost:
+        def work(path: Path) -> steps.Cost:
             if len(begun) == stop and not (tmp_path / "stopped").exists():
                 (tmp_path / "stopped").touch()
                 raise BadInput("stopped", str(path))
             begun.append(path.name)
             path.touch()
-            return tasks.Cost()
+            return steps.Cost()
 
-        place = tasks.Workplace(tmp_path / str(stop))
-        plan = plan_of(place, "abcd", work)
+        folder = steps.RunFolder(tmp_path / str(stop))
+        plan = plan_of(folder, "abcd", work)
         if stop is not None:
             (tmp_path / "stopped").unlink(missing_ok=True)
             with pytest.raises(BadInput, match="stopped"):
-                tasks.do_all(place, plan, 1)
-        tasks.do_all(place, plan, 1)
+                steps.do_all(folder, plan, 1)
+        steps.do_all(folder, plan, 1)
         return begun
 
     uninterrupted = order(None)
@@ -325,21 +345,21 @@ def test_output_of_other_inputs_is_refused_before_any_work(tmp_path: Path) -> No
     """Aligners that read trees are fitted with one size of the data before the next one is parsed."""
     begun = list[str]()
 
-    def work(path: Path) -> tasks.Cost:
+    def work(path: Path) -> steps.Cost:
         begun.append(path.name)
         path.touch()
-        return tasks.Cost()
+        return steps.Cost()
 
-    place = tasks.Workplace(tmp_path)
+    folder = steps.RunFolder(tmp_path)
     for rounds, names in ((5, "b"), (4, "ab")):
-        plan = Work(place, RunFile(None, None, {}, {}), 1)
+        plan = Work(folder, RunFile(None, None, {}, {}), 1)
         for name in names:
             for verb, path, inputs in (("parsing", f"{name}.trees", {}), ("aligning", name, {"rounds": rounds})):
                 plan.add((verb, name), tmp_path / path, inputs, partial(work, tmp_path / path))
         if names == "b":
-            tasks.do_all(place, plan.tasks, 1)
+            steps.do_all(folder, plan.steps, 1)
     with pytest.raises(BadInput, match="/b: was made with rounds 5, not 4"):
-        tasks.do_all(place, plan.tasks, 1)
+        steps.do_all(folder, plan.steps, 1)
     assert begun == ["b.trees", "b"]
 
 
