@@ -26,10 +26,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from synmt.components.fields import (
+    NO_DISTANCE,
     SOME_HEADS,
     Field,
     Kinds,
     check_needs,
+    distances_over_tokens,
     lacking,
     mask_over_tokens,
     parents_of_words,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JOINER",
+    "NO_DISTANCE",
     "SOME_HEADS",
     "ArcStyle",
     "Automaton",
@@ -74,6 +77,7 @@ __all__ = [
     "Vocabulary",
     "WordState",
     "check_needs",
+    "distances_over_tokens",
     "in_heads",
     "lacking",
     "mask_over_tokens",

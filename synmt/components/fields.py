@@ -1,5 +1,6 @@
 """The fields of components: their types, and helpers that read them from parse records. It imports no torch."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,6 +24,7 @@ NAMES = {
 }
 FIELDS = {SOME_HEADS: "heads"}
 WHOLE = "whole dependency tree"
+NO_DISTANCE = 255  # of two tokens one of which is no word of a tree
 
 
 @dataclass(frozen=True)
@@ -123,3 +125,23 @@ def _rows_of_tokens(record: ParseRecord, layout: "Layout", size: int) -> list[in
         nodes.append(nodes[-1] + (not same) if nodes else 0)
         before = word
     return nodes
+
+
+def distances_over_tokens(record: ParseRecord, layout: "Layout") -> list[list[int]]:
+    """Return the number of arcs between the words of each two tokens, at most 254; NO_DISTANCE for a token that is no
+    word, and without a tree."""
+    none = [[NO_DISTANCE] * len(record.tokens)] * len(record.tokens)
+    known = tree_distances(record.heads) if record.heads else none
+    of_words = [[*row, NO_DISTANCE] for row in known] + [[NO_DISTANCE] * (len(known) + 1)]  # the last ones: of no word
+    return [[of_words[q][k] for k in layout.words] for q in layout.words]
+
+
+def tree_distances(heads: Sequence[int]) -> list[list[int]]:
+    """Return the number of arcs between each two words, at most 254; heads from 1, 0 for the root."""
+    above: list[set[int]] = []  # each word and its ancestors
+    for word in range(1, len(heads) + 1):
+        above.append({word})
+        while heads[word - 1]:
+            word = heads[word - 1]
+            above[-1].add(word)
+    return [[min(NO_DISTANCE - 1, len(own ^ other)) for other in above] for own in above]

@@ -22,13 +22,13 @@ from synmt.streams.inputs import compression_of
 # Options that the run itself sets, or that would change the format of its results.
 OWN = {
     "train": ("source", "target", "tsv", "dev-source", "dev-target", "dev-tsv", "out", "resume", "seed"),
-    "parse": ("input", "strip", "again", "format", "jobs"),
-    "translate": ("format", "n-best", "task", "tokenizer", "markup"),
+    "parse": ("input", "again", "format", "jobs"),
+    "translate": ("format", "n-best", "task", "tokenizer"),
     "align": ("source-language", "target-language", "tokenizer", "out", "resume", "seed", "format", "jobs",
               "scores", "lexicon", "phrases", "predictions", "max-words"),
     "symmetrize": ("source-language", "target-language", "tokenizer", "format", "scores", "lexicon", "phrases",
                    "max-words"),
-    "project": ("aligner", "markup", "strip", "source-language", "target-language", "tokenizer"),
+    "project": ("aligner", "source-language", "target-language", "tokenizer"),
     "challenge query": ("format", "text", "links", "source", "target", "min-move"),
 }  # fmt: skip
 LARGEST_FILE = 2**22  # bytes
