@@ -25,7 +25,7 @@ Examples:
 
 
 COMMON = """
-source target tsv dev-source dev-target dev-tsv source-language target-language out resume device
+source target tsv dev-source dev-target source-language target-language out resume device
 model source-syntax target-syntax preset init batch-tokens learning-rate epochs minutes patience seed
 width encoder-layers decoder-layers dropout
 """

@@ -124,6 +124,7 @@ def lines(folder: Path) -> Iterator[Line]:
             again = ["--again", "trees"] if kind not in ("text", "tokens") else []
             yield "parse", ["--input", kind, *again, "--parser", str(parser)]
             yield "parse", ["--input", kind, *again, "--parser", str(parser), "--model", "x"]
+    yield "convert", ["--input", "ptb"]
     yield "score", [*minimal["score"], "--metric", "aer", "--source", FILE, "--target", FILE]
     yield "project", ["--method", "direct"]
 
