@@ -18,7 +18,6 @@ from synmt.text.tokenization import TextConfig
 from synmt.training.config import OF_FOLDER, OF_TREES, TrainingConfig
 
 OF_FIT = (*ENCODERS, "guide", "models", "preset", "resume")
-OF_GUIDE = ("mask-align-guidance",)
 # Options that several methods share; each method uses some of them.
 SHARED = ALL_OF_LINKS.union({"device"}, option_names(TrainingConfig), option_names(TransformerConfig), OF_FIT)
 ALWAYS = frozenset({"method", "out"}).union(option_names(LinksConfig), option_names(TextConfig))
@@ -118,7 +117,8 @@ def choose(given: Mapping[str, Any]) -> Choice:
     presets, preset = getattr(ALIGNERS[method], "presets", {}), given.get("preset")
     if preset and "preset" in used and preset not in presets:
         raise WrongUsage(Message("{} has no --preset {}, only {}", method, preset, ", ".join(presets)))
-    needs = {} if given.get("guide") else dict.fromkeys(used.intersection(OF_GUIDE), "--guide")
+    of_guide = [f"{method}-{each}" for each in getattr(ALIGNERS[method], "of_guide", ())]
+    needs = {} if given.get("guide") else dict.fromkeys(of_guide, "--guide")
     needs |= {} if out else dict.fromkeys(used.intersection(("resume", *OF_FOLDER)), "--out")
     if used.intersection(OF_TREES) and not _reads_trees(given):
         needs |= dict.fromkeys(OF_TREES, "an encoder that reads trees")

@@ -7,7 +7,7 @@ from typing import Any
 
 from synmt.alignment.aligner import FitBitext, FittedText, Fitting, new_aligner
 from synmt.alignment.extraction import Extraction, extract
-from synmt.alignment.mask_align.aligner import MaskAlign
+from synmt.alignment.published.mask_align.aligner import MaskAlign
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair
 from synmt.metrics.links import LinkMetric

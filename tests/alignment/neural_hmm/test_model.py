@@ -11,8 +11,8 @@ from synmt.alignment.chains import Found
 from synmt.alignment.corpus import AlignerCorpus
 from synmt.alignment.neural_hmm.aligner import NeuralHmm
 from synmt.alignment.neural_hmm.model import NeuralHmmModel, associations, start
-from tests.alignment.mask_align.test_model import CPU, aligner
 from tests.alignment.neural_hmm.test_chains import evidence
+from tests.alignment.published.mask_align.test_model import CPU, aligner
 
 
 def model_of(width: int = 6, **options: float) -> tuple[NeuralHmmModel, AlignerCorpus]:

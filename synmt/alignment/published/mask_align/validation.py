@@ -8,7 +8,7 @@ import torch
 
 from synmt.alignment.corpus import BATCH_TOKENS, Opened, encode, features_of
 from synmt.alignment.extraction import Extraction, directions, extract
-from synmt.alignment.mask_align.model import MaskAlignModel
+from synmt.alignment.published.mask_align.model import MaskAlignModel
 from synmt.data.records import SentencePair
 from synmt.device import autocast
 from synmt.model.folder import ModelFolder
@@ -17,7 +17,7 @@ from synmt.training.distribution import Processes
 from synmt.training.validation import ValidationScores
 
 if TYPE_CHECKING:
-    from synmt.alignment.mask_align.aligner import MaskAlign, MaskAlignConfig
+    from synmt.alignment.published.mask_align.aligner import MaskAlign, MaskAlignConfig
 
 SAMPLE = 200  # pairs
 

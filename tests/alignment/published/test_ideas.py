@@ -11,22 +11,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synmt.alignment.choice import used_by
-from synmt.alignment.translation.cross_attention import MtlFullc, NaiveAtt, NaiveAttLast, ShiftAtt
-from synmt.alignment.translation.idea import link_idea
-from synmt.alignment.translation.optimized import AddSgd, Bao, Prediction, contiguity_loss, descend
+from synmt.alignment.published.add_sgd import AddSgd
+from synmt.alignment.published.attention.aligner import attention_aligner
+from synmt.alignment.published.attention.prediction import Prediction, descend
+from synmt.alignment.published.bao import Bao, contiguity_loss
+from synmt.alignment.published.mtl_fullc import MtlFullc
+from synmt.alignment.published.naive_att import NaiveAtt
+from synmt.alignment.published.naive_att_last import NaiveAttLast
+from synmt.alignment.published.shift_att import ShiftAtt
 from synmt.nn.attention import Recorder
 from synmt.nn.config import TransformerConfig
 from synmt.streams import BadInput
 from tests import tiny
-from tests.alignment.translation.forced import IDEAS, PAIRS, WORDS, Pair, force, models
+from tests.alignment.published.forced import METHODS, PAIRS, WORDS, Pair, force, models
 
 
 def matrices(name: str, pairs: Sequence[Pair]) -> tuple[torch.Tensor, torch.Tensor]:
-    idea = link_idea(name)
-    return idea.matrices(*force(idea, models(idea), pairs))
+    aligner = attention_aligner(name)
+    return aligner.matrices(*force(aligner, models(aligner), pairs))
 
 
-@pytest.mark.parametrize("name", IDEAS)
+@pytest.mark.parametrize("name", METHODS)
 def test_batches_equal_single_pairs(name: str) -> None:
     together = matrices(name, PAIRS)
     for number, (source, target) in enumerate(PAIRS):
@@ -36,7 +41,7 @@ def test_batches_equal_single_pairs(name: str) -> None:
         torch.testing.assert_close(together[1][number, :x, :y], backward[0], atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", IDEAS)
+@pytest.mark.parametrize("name", METHODS)
 def test_rows_are_distributions_over_the_source(name: str) -> None:
     forward, _ = matrices(name, PAIRS)
     for number, (source, target) in enumerate(PAIRS):
@@ -65,9 +70,9 @@ def test_target_words_that_each_row_sees(place: int) -> None:
 
 
 def test_shift_att_is_naive_att_shifted_by_one_row() -> None:
-    idea = NaiveAtt(layer=2)
-    forced, _ = force(idea, models(idea))
-    torch.testing.assert_close(ShiftAtt().weights(forced)[:, :-1], idea.weights(forced)[:, 1:])
+    aligner = NaiveAtt(layer=2)
+    forced, _ = force(aligner, models(aligner))
+    torch.testing.assert_close(ShiftAtt().weights(forced)[:, :-1], aligner.weights(forced)[:, 1:])
 
 
 def test_default_layers_are_the_published_ones() -> None:
@@ -85,38 +90,38 @@ def decoder_of(layers: int) -> TransformerConfig:
 
 
 def test_only_the_last_layer_of_naive_att_last_sees_the_source() -> None:
-    idea = NaiveAttLast()
-    forced, _ = force(idea, models(idea), layer=2)
+    aligner = NaiveAttLast()
+    forced, _ = force(aligner, models(aligner), layer=2)
     crossing = [layer.cross is not None for layer in forced.model.network.decoder]
     assert crossing == [False, True]
 
 
 @pytest.mark.parametrize("steps", [1, 3])
 def test_add_sgd_lowers_the_loss_of_each_pair(steps: int) -> None:
-    idea = AddSgd(rate=0.5)
+    aligner = AddSgd(rate=0.5)
     for pair in PAIRS:
         if len(pair[0]) == 1:
             continue  # one source word has all the weight
-        prediction = Prediction(force(idea, models(idea), [pair])[0])
-        after = descend(prediction.logits, prediction.loss, steps, idea.rate)
+        prediction = Prediction(force(aligner, models(aligner), [pair])[0])
+        after = descend(prediction.logits, prediction.loss, steps, aligner.rate)
         assert prediction.loss(after) < prediction.loss(prediction.logits)
 
 
 def test_the_layer_predicts_only_from_previous_words() -> None:
     """Before the first step, the logits for y_i do not depend on y_i."""
-    idea = AddSgd(steps=0)
+    aligner = AddSgd(steps=0)
     source, target = PAIRS[0]
-    made = models(idea)
-    before = idea.weights(force(idea, made, [(source, target)])[0])
-    after = idea.weights(force(idea, made, [(source, [*target[:2], "old", target[3]])])[0])
+    made = models(aligner)
+    before = aligner.weights(force(aligner, made, [(source, target)])[0])
+    after = aligner.weights(force(aligner, made, [(source, [*target[:2], "old", target[3]])])[0])
     torch.testing.assert_close(after[:, :3], before[:, :3])
     assert not torch.allclose(after[:, 3], before[:, 3])
 
 
 def test_bao_ties_both_directions() -> None:
     """W_xy and W_yx are softmaxes of the same matrix: their logarithms differ only by one term per row and column."""
-    idea = Bao(rate=0.5)
-    forward, backward = idea.matrices(*force(idea, models(idea), PAIRS[:1]))
+    aligner = Bao(rate=0.5)
+    forward, backward = aligner.matrices(*force(aligner, models(aligner), PAIRS[:1]))
     difference = (forward[0].log() - backward[0].T.log()).detach()
     rank_one = difference - difference[:1] - difference[:, :1] + difference[0, 0]
     torch.testing.assert_close(rank_one, torch.zeros_like(rank_one), atol=1e-4, rtol=0)
@@ -125,21 +130,21 @@ def test_bao_ties_both_directions() -> None:
 @pytest.mark.parametrize("name", ["shift-aet", "bao-guided", "mtl-fullc"])
 def test_guided_methods_learn_their_links(name: str) -> None:
     """After some steps on the guided loss, most weight is on the links."""
-    idea = link_idea(name)
-    made = models(idea)
+    aligner = attention_aligner(name)
+    made = models(aligner)
     model, part = made[0]
     links = [(pair, i, i % len(source)) for pair, (source, target) in enumerate(PAIRS) for i in range(len(target))]
-    learning = model if idea.trains_model else part
+    learning = model if aligner.trains_model else part
     assert learning is not None
     optimizer = torch.optim.Adam(learning.parameters(), lr=0.02)
     for _ in range(40):
-        forced, _ = force(idea, made)
+        forced, _ = force(aligner, made)
         forced.target.links = torch.tensor(links)
-        loss = idea.loss(forced)
+        loss = aligner.loss(forced)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    weights, _ = idea.matrices(*force(idea, made))
+    weights, _ = aligner.matrices(*force(aligner, made))
     assert torch.stack([weights[link] for link in links]).mean() > 0.6
 
 
@@ -147,19 +152,19 @@ def test_guided_methods_learn_their_links(name: str) -> None:
 @pytest.mark.parametrize("name", ["add-sgd", "bao"])
 def test_options_have_bounds(name: str, option: str) -> None:
     with pytest.raises(ValueError, match=option):
-        link_idea(name, {option: -1})
+        attention_aligner(name, {option: -1})
     with pytest.raises(ValueError, match="does not read translation models"):
-        link_idea("nothing")
+        attention_aligner("nothing")
 
 
 @pytest.mark.parametrize("name", ["naive-att", "naive-att-last"])
 def test_posteriors_match_finite_differences(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The differences are of log p(y_i), with the whole softmax, by the weights of the last layer in the step that
     predicts y_i."""
-    idea = link_idea(name)
-    last = idea.network(tiny.CONFIG).decoder_layers
-    forced, _ = force(idea, models(idea), PAIRS[3:4], layer=last)
-    found = idea.posteriors(forced)[0].detach().numpy()
+    aligner = attention_aligner(name)
+    last = aligner.network(tiny.CONFIG).decoder_layers
+    forced, _ = force(aligner, models(aligner), PAIRS[3:4], layer=last)
+    found = aligner.posteriors(forced)[0].detach().numpy()
     network, words = forced.model.network, forced.target.inputs[0, 1:]
     cross, weights = network.decoder_layers[-1].cross, forced.weights().detach()
     assert cross is not None
@@ -183,10 +188,10 @@ def test_posteriors_match_finite_differences(name: str, monkeypatch: pytest.Monk
 
 
 def test_posteriors_need_the_last_layer_and_predicting_attention() -> None:
-    idea = link_idea("naive-att")
+    aligner = attention_aligner("naive-att")
     with pytest.raises(BadInput, match="not layer 1"):
-        idea.posteriors(force(idea, models(idea), layer=1)[0])
-    assert [name for name in IDEAS if "links-by" in used_by(name, {})] == ["naive-att", "naive-att-last"]
+        aligner.posteriors(force(aligner, models(aligner), layer=1)[0])
+    assert [name for name in METHODS if "links-by" in used_by(name, {})] == ["naive-att", "naive-att-last"]
 
 
 @given(st.integers(2, 6), st.booleans())

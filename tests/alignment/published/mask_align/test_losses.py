@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from synmt.alignment.mask_align.model import agreement_loss, entropy_loss
+from synmt.alignment.published.mask_align.model import agreement_loss, entropy_loss
 
 FORWARD = torch.tensor([[0.60, 0.10, 0.05, 0.05], [0.02, 0.70, 0.10, 0.03], [0.01, 0.30, 0.50, 0.05]])
 BACKWARD = torch.tensor([[0.55, 0.05, 0.02], [0.10, 0.60, 0.20], [0.02, 0.15, 0.60], [0.05, 0.02, 0.03]])

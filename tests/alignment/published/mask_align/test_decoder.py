@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from synmt.alignment.mask_align.decoder import Sight, StaticDecoder
+from synmt.alignment.published.mask_align.decoder import Sight, StaticDecoder
 from synmt.nn.attention import CrossAttention, Edit, Recorder
 from synmt.nn.config import TransformerConfig
 

@@ -1,4 +1,4 @@
-"""Fits an aligner to a bitext: translation models of both directions, links to learn from, and parts on top.
+"""Fits an aligner to a bitext: translation models of both directions, links to learn from, and modules on top.
 
 If it learns from another aligner, that aligner is fitted first and saved in full in the subfolder `guide`.
 With the setting `models`, it uses the translation models of another aligner unchanged.
@@ -18,9 +18,9 @@ from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import FitBitext, Fitting, inputs_of, is_begun, name_of, new_aligner, options_of
 from synmt.alignment.corpus import links_of_subwords
 from synmt.alignment.extraction import Extraction, extract
-from synmt.alignment.translation import DIRECTIONS, GUIDE_FOLDER
-from synmt.alignment.translation.forced import Forced
-from synmt.alignment.translation.models import Models, agreeing_layers, part_folder
+from synmt.alignment.published.attention import DIRECTIONS, GUIDE_FOLDER
+from synmt.alignment.published.attention.forced import Forced
+from synmt.alignment.published.attention.models import Models, agreeing_layers, module_folder
 from synmt.components.contract import Task
 from synmt.data.bitext import Bitext
 from synmt.data.corpus import Corpus
@@ -45,43 +45,45 @@ from synmt.training.fit import fit as fit_model
 from synmt.training.loop import Trainer
 
 if TYPE_CHECKING:
-    from synmt.alignment.translation.idea import LinkIdea, TranslationFitConfig
+    from synmt.alignment.published.attention.aligner import AttentionAligner, TranslationFitConfig
 
-PART_SHARE = 5  # a part gets a fifth of the models' updates: 10,000 of 50,000 in Chen et al. (2020)
+FEWER_UPDATES = 5  # a module gets a fifth of the models' updates: 10,000 of 50,000 in Chen et al. (2020)
 Guide = Sequence[Set[Link]]
 
 
 class FitModels:
     """Fits one aligner to one bitext."""
 
-    def __init__(self, idea: "LinkIdea", bitext: FitBitext, how: Fitting, asked: "TranslationFitConfig") -> None:
-        self.idea, self.bitext, self.how = idea, bitext, how
+    def __init__(
+        self, aligner: "AttentionAligner", bitext: FitBitext, how: Fitting, asked: "TranslationFitConfig"
+    ) -> None:
+        self.aligner, self.bitext, self.how = aligner, bitext, how
         self.models, self.network, self.training = asked.models, asked.network, asked.training
         self.encoders = dict(zip(DIRECTIONS, asked.encoders, strict=True))
         self.processes = Processes(0, 1, local_device(how.device))
         self.bitexts = {"forward": bitext.pairs, "backward": bitext.pairs.reversed()}
 
     def run(self) -> Models:
-        """Make models and parts, and open them at the layers to read."""
-        idea, out, base = self.idea, self.how.out, self.models
+        """Make models and modules, and open them at the layers to read."""
+        aligner, out, base = self.aligner, self.how.out, self.models
         guide, layers = self.bitext.guide, None
         if self.models:
             self._check_words(self.models)
-        if idea.guide and guide is None:
+        if aligner.guide and guide is None:
             teacher, base = self._teacher()
             guide = links_of(teacher, self.bitext.pairs)
             assert teacher.models
             layers = teacher.models.forward.layer, teacher.models.backward.layer
         for name in DIRECTIONS:
-            if base and not idea.trains_model:
-                _copy_model(base / name, out / name, idea)
+            if base and not aligner.trains_model:
+                _copy_model(base / name, out / name, aligner)
             else:
-                self._train_model(name, guide if idea.trains_model else None, base)
+                self._train_model(name, guide if aligner.trains_model else None, base)
         layers = self._layers(layers)
-        if idea.has_part:
+        if aligner.has_module:
             for name, layer in zip(DIRECTIONS, layers, strict=True):
-                self._train_part(name, layer, guide)
-        return Models.open(out, idea, layers, self.how.device)
+                self._train_module(name, layer, guide)
+        return Models.open(out, aligner, layers, self.how.device)
 
     def _check_words(self, models: Path) -> None:
         """Raise BadInput if the models to reuse were trained on text that was split into words differently."""
@@ -93,13 +95,13 @@ class FitModels:
                 theirs, ours = f"{known.tokenizer} {of_model}", f"{own.tokenizer} {language}"
                 raise BadInput(f"was trained on other words ({theirs}) than given here ({ours})", str(models))
 
-    def _teacher(self) -> "tuple[LinkIdea, Path]":
+    def _teacher(self) -> "tuple[AttentionAligner, Path]":
         """Return the aligner whose links this one learns from, and its folder: `models` if suitable, or a new one."""
-        name, how = self.idea.guide, self.how
+        name, how = self.aligner.guide, self.how
         if self.models and read_config(self.models).get("aligner") == name:
             return ALIGNERS[name].open(self.models, how.device), self.models
         path = how.out / GUIDE_FOLDER
-        own = {f"{name_of(self.idea)}-{each}".replace("-", "_") for each in options_of(self.idea)}
+        own = {f"{name_of(self.aligner)}-{each}".replace("-", "_") for each in options_of(self.aligner)}
         settings = {each: value for each, value in how.settings.items() if each not in own}
         teacher: Any = new_aligner(name, settings)
         resume = is_begun(path, teacher)
@@ -115,48 +117,48 @@ class FitModels:
         languages = text.languages if name == "forward" else text.languages[::-1]
         words = text.words[DIRECTIONS.index(name)]
         model = ModelConfig(self.encoders[name], WORDS, languages, text.tokenizer, self.network, words)
-        learner = None if guide is None else lambda folder: LinkedTranslation(folder, self.idea)
+        learner = None if guide is None else lambda folder: LinkedTranslation(folder, self.aligner)
         data = LinkedData(self.bitexts[name], directed(name, guide), self.how.notes)
         out, notes = self.how.out / name, self.how.notes
         fit_model(out, model, data, Recipe(self.training, codes), self.processes, learner, lambda *_: notes.say())
 
-    def _train_part(self, name: str, layer: int, guide: Guide | None) -> None:
-        """Train the idea's part on top of one direction's model."""
+    def _train_module(self, name: str, layer: int, guide: Guide | None) -> None:
+        """Train the aligner's module on top of one direction's model."""
         below = ModelFolder.open(self.how.out / name, ModelConfig)
 
-        def learner() -> PartOnTop:
-            part = self.idea.part(below.config.network)
-            return PartOnTop(self.idea, below.load_model(self.processes.device), part, layer)
+        def learner() -> ModuleOnTop:
+            module = self.aligner.module(below.config.network)
+            return ModuleOnTop(self.aligner, below.load_model(self.processes.device), module, layer)
 
-        path = part_folder(self.how.out, name)
+        path = module_folder(self.how.out, name)
         path.mkdir(exist_ok=True)
-        share = training_of_part(self.training)
-        corpus = LinkedData(self.bitexts[name], directed(name, guide), self.how.notes).examples(below, share)
-        trainer = Trainer(path, learner, corpus, None, share, self.processes)
+        training = training_of_module(self.training)
+        corpus = LinkedData(self.bitexts[name], directed(name, guide), self.how.notes).examples(below, training)
+        trainer = Trainer(path, learner, corpus, None, training, self.processes)
         if self.how.resume:
             trainer.resume()
         trainer.run()
 
     def _layers(self, layers: tuple[int, int] | None) -> tuple[int, int]:
-        """Return the decoder layers to read: fixed by the idea, chosen by its teacher, or the ones that agree best."""
+        """Return the decoder layers to read: fixed, chosen by the teacher, or the ones that agree best."""
         out = self.how.out
-        fixed = self.idea.fixed_layer(ModelFolder.open(out / "forward", ModelConfig).config.network)
+        fixed = self.aligner.fixed_layer(ModelFolder.open(out / "forward", ModelConfig).config.network)
         if fixed:
             return fixed, fixed
         if layers:
             return layers
-        reader = ALIGNERS[self.idea.guide]() if self.idea.guide else type(self.idea)()
+        reader = ALIGNERS[self.aligner.guide]() if self.aligner.guide else type(self.aligner)()
         return agreeing_layers(reader, Models.open(out, reader, (1, 1), self.how.device), self.bitext.pairs)
 
 
-def training_of_part(training: TrainingConfig) -> TrainingConfig:
-    """Return the training config of a part: as for the models under it, but shorter by the factor PART_SHARE."""
+def training_of_module(training: TrainingConfig) -> TrainingConfig:
+    """Return the training config of a module: as for the models under it, but shorter by the factor FEWER_UPDATES."""
     return replace(
         training,
-        epochs=math.ceil(training.epochs / PART_SHARE),
-        updates=math.ceil(training.updates / PART_SHARE),
-        warmup=math.ceil(training.warmup / PART_SHARE),
-        minutes=training.minutes / PART_SHARE,
+        epochs=math.ceil(training.epochs / FEWER_UPDATES),
+        updates=math.ceil(training.updates / FEWER_UPDATES),
+        warmup=math.ceil(training.warmup / FEWER_UPDATES),
+        minutes=training.minutes / FEWER_UPDATES,
     )
 
 
@@ -206,7 +208,7 @@ def directed(name: str, guide: Guide | None) -> Guide | None:
     return [{(target, source) for source, target in links} for links in guide]
 
 
-def links_of(aligner: "LinkIdea", bitext: Bitext) -> list[Set[Link]]:
+def links_of(aligner: "AttentionAligner", bitext: Bitext) -> list[Set[Link]]:
     """Return the links of each pair by the aligner's own heuristic."""
     how = Extraction(aligner.heuristic)
     links: list[Set[Link]] = []
@@ -216,10 +218,10 @@ def links_of(aligner: "LinkIdea", bitext: Bitext) -> list[Set[Link]]:
     return links
 
 
-def _copy_model(base: Path, path: Path, idea: "LinkIdea") -> None:
-    """Copy the model of another aligner. Raises BadInput if the idea cannot read it."""
+def _copy_model(base: Path, path: Path, aligner: "AttentionAligner") -> None:
+    """Copy the model of another aligner. Raises BadInput if the aligner cannot read it."""
     config = ModelFolder.open(base, ModelConfig).config.network
-    if idea.network(config) != config:
+    if aligner.network(config) != config:
         raise BadInput("does not suit this method, which needs other layers", str(base))
     path.mkdir(parents=True, exist_ok=True)
     for file in base.iterdir():
@@ -228,33 +230,33 @@ def _copy_model(base: Path, path: Path, idea: "LinkIdea") -> None:
 
 
 class LinkedTranslation(TranslationModel):
-    """A translation model that also learns the links in `target.links`, at the decoder layer that the idea chooses."""
+    """A translation model that also learns the links in `target.links`, at the aligner's decoder layer."""
 
-    def __init__(self, folder: ModelFolder[ModelConfig], idea: "LinkIdea") -> None:
+    def __init__(self, folder: ModelFolder[ModelConfig], aligner: "AttentionAligner") -> None:
         config = folder.config
         super().__init__(config.network, config.source, config.target, folder.vocabulary)
-        self.idea, self.layer = idea, idea.fixed_layer(config.network)
+        self.aligner, self.layer = aligner, aligner.fixed_layer(config.network)
 
     def loss(self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0) -> Loss:
         encoded = self.encode(source, word_dropout)
         loss = self.decoding_loss(encoded, target, smoothing, word_dropout)
-        loss.total = loss.total + self.idea.loss(Forced(self, None, self.layer, source, target, encoded))
+        loss.total = loss.total + self.aligner.loss(Forced(self, None, self.layer, source, target, encoded))
         return loss
 
 
-class PartOnTop(nn.Module):
-    """A part that learns on top of a translation model, which is frozen and runs without dropout.
+class ModuleOnTop(nn.Module):
+    """A module that learns on top of a translation model, which is frozen and runs without dropout.
 
-    Only the part belongs to its parameters and state.
+    Only the module belongs to its parameters and state, as `part`, its name in saved folders.
     """
 
-    def __init__(self, idea: "LinkIdea", model: TranslationModel, part: nn.Module, layer: int) -> None:
+    def __init__(self, aligner: "AttentionAligner", model: TranslationModel, module: nn.Module, layer: int) -> None:
         super().__init__()
-        self.idea, self.part, self.layer = idea, part, layer
+        self.aligner, self.part, self.layer = aligner, module, layer
         self._below = [model.eval().requires_grad_(False)]  # in a list, so that it is not a submodule
 
     def loss(self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0) -> Loss:
-        """Return the idea's loss for its part; smoothing and word dropout affect only translation."""
+        """Return the aligner's loss for its module; smoothing and word dropout affect only translation."""
         model = self._below[0]
-        loss = self.idea.loss(Forced(model, self.part, self.layer, source, target, model.encode(source)))
+        loss = self.aligner.loss(Forced(model, self.part, self.layer, source, target, model.encode(source)))
         return Loss(loss, target.tokens, loss)

@@ -1,11 +1,11 @@
-"""Word links from translation models: the common part of all such aligners.
+"""`AttentionAligner`, the base of aligners that read word links from the attention of translation models.
 
-A model of each direction reads a pair with the target as forced output; an idea decides which weights are the links.
-An idea is a subclass of LinkIdea; its fields are its options.
+A model of each direction reads a pair with the target as forced output. A subclass decides which weights are the links;
+its fields are its options.
 
 A folder holds config.json, or begun.json while it is unfinished; in `forward` and `backward` the folders of the
-translation models; in `forward-part` and `backward-part` the parts trained on top of them; and in `guide` the aligner
-that this one learned from, if any.
+translation models; in `forward-part` and `backward-part` the modules trained on top of them; and in `guide` the
+aligner that this one learned from, if any.
 
 Shapes: as in forced.py. Layers are counted from 1.
 """
@@ -32,9 +32,9 @@ from synmt.alignment.aligner import (
     write_saved,
 )
 from synmt.alignment.config import OF_WEIGHTS, Heuristic, LinksBy
-from synmt.alignment.presets import TRANSLATION as PRESETS
-from synmt.alignment.translation import DIRECTIONS, GUIDE_FOLDER
-from synmt.alignment.translation.forced import Forced
+from synmt.alignment.published.attention import DIRECTIONS, GUIDE_FOLDER
+from synmt.alignment.published.attention.forced import Forced
+from synmt.alignment.published.presets import PAPER
 from synmt.data.records import SentencePair
 from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked, naming, read_config, write_aside
 from synmt.model.made import DIGITS, check_same, flat
@@ -44,30 +44,36 @@ from synmt.options import Preset, check_settings, option_names
 from synmt.streams import Message, WrongUsage
 from synmt.streams.decoding import decoded
 from synmt.training.config import TrainingConfig, training_options
-from synmt.training.presets import configs
+from synmt.training.presets import SMALL, configs
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from synmt.alignment.extraction import SoftLinks
-    from synmt.alignment.translation.models import Models
+    from synmt.alignment.published.attention.models import Models
 
 
 BEGUN_FILE = "begun.json"
+# Chen et al. (2020) train translation models with the sizes and settings of the paper that PAPER is from, and with
+# sinusoidal positions. The error rates in docs/results.md are from `small`.
+PRESETS = {
+    "small": Preset({**SMALL.settings, **dict(positions="sinusoidal", dropout=0.15, learning_rate=3e-3, epochs=15)}),
+    "paper": Preset({**PAPER, "cross_attention": "all"}),
+}
 UNVALIDATED = "patience", "select", "validation-beam", "prefixes", "prefix-tokens"
 OF_TRAINING = training_options(*UNVALIDATED, "subword-dropout")
-OF_PARTS = training_options(
+OF_MODULE_ON_TOP = training_options(
     *UNVALIDATED, "subword-dropout", "merges", "label-smoothing", "word-dropout", "tree-dropout"
 )
 OF_MODELS = frozenset({*option_names(TransformerConfig), *ENCODERS})
 
 
 @dataclass(frozen=True)
-class LinkIdea:
-    """A way to read links.
+class AttentionAligner:
+    """An aligner that reads links from translation models. It is fitted or opened once it has `models`.
 
     guide: the method that supplies links to learn from, unless they are given; "" if it learns from none.
-    trains_model: whether it changes how the translation models are trained; otherwise it only trains a part on top.
+    trains_model: whether it changes how the translation models are trained; otherwise it only trains a module on top.
     ties_subwords: whether both models must read exactly the same subwords.
     """
 
@@ -93,32 +99,32 @@ class LinkIdea:
             used |= {"preset"} | OF_TRAINING | OF_MODELS
         elif cls.trains_model:
             used |= {"preset"} | OF_TRAINING - {"merges"} | OF_MODELS
-        elif cls.part is not LinkIdea.part:
-            used |= {"preset"} | OF_PARTS
+        elif cls.module is not AttentionAligner.module:
+            used |= {"preset"} | OF_MODULE_ON_TOP
         if cls.guide:
             used |= {"guide"}
-        return used if cls.posteriors is LinkIdea.posteriors else used | {"links-by"}
+        return used if cls.posteriors is AttentionAligner.posteriors else used | {"links-by"}
 
     def network(self, config: TransformerConfig) -> TransformerConfig:
-        """Return the config of the translation models, with the changes that the idea needs."""
+        """Return the config of the translation models, with the changes that the aligner needs."""
         return config
 
     def fixed_layer(self, config: TransformerConfig) -> int:
         """Return the decoder layer to read, or 0 to choose it by the agreement of the two directions."""
         return max(1, config.decoder_layers - 1)
 
-    def part(self, config: TransformerConfig) -> "nn.Module":
-        """Return a part to train on top of each model, which is then frozen. An idea without this method has none."""
+    def module(self, config: TransformerConfig) -> "nn.Module":
+        """Return a module to train on top of each model, which is then frozen. By default, there is none."""
         raise NotImplementedError
 
     @property
-    def has_part(self) -> bool:
-        return type(self).part is not LinkIdea.part
+    def has_module(self) -> bool:
+        return type(self).module is not AttentionAligner.module
 
     def loss(self, forced: Forced) -> "Tensor":
-        """Return the loss of the part, or a model's additional loss, summed over the batch; by default, of the weights
-        as links that are to be learned."""
-        from synmt.alignment.attention import guided_loss
+        """Return the loss of the module, or a model's additional loss, summed over the batch; by default, the
+        cross-entropy of the weights with the links to learn."""
+        from synmt.alignment.published.attention.weights import guided_loss
 
         assert forced.target.links is not None
         return guided_loss(self.weights(forced), forced.target.links)
@@ -129,7 +135,7 @@ class LinkIdea:
         return forced.weights().mean(dim=1)[:, :-1]
 
     def posteriors(self, forced: Forced) -> "Tensor":
-        """Return the posterior of the weights given y_i, [B,I,J] (synmt.alignment.attention). Raises BadInput."""
+        """Return the posterior of the weights given y_i, [B,I,J] (weights.py). Raises BadInput."""
         raise NotImplementedError
 
     def matrices(self, forward: Forced, backward: Forced) -> tuple["Tensor", "Tensor"]:
@@ -148,7 +154,7 @@ class LinkIdea:
         return source.needs(training=settings is not None), target.needs(training=settings is not None)
 
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:
-        from synmt.alignment.translation.fitting import FitModels
+        from synmt.alignment.published.attention.fitting import FitModels
 
         check_new(how.out, how.resume, is_begun(how.out, self))
         asked = fitting_config(self, how.settings)
@@ -185,7 +191,7 @@ class LinkIdea:
 
         Raises BadInput, naming the file, for a folder that is missing, incomplete, inconsistent or unsuitable.
         """
-        from synmt.alignment.translation.models import Models, layers_of_another
+        from synmt.alignment.published.attention.models import Models, layers_of_another
 
         fields = read_config(folder)
         for name in DIRECTIONS:
@@ -195,11 +201,11 @@ class LinkIdea:
             layers = [int(layer) for layer in saved["layers"]]
             if len(layers) != len(DIRECTIONS):
                 raise ValueError(f"expected a layer for each of {len(DIRECTIONS)} directions, found {len(layers)}")
-            idea = link_idea(made_by, dict(saved["options"]))
-        if not isinstance(idea, cls):
-            idea = cls()
-            layers = layers_of_another(folder, name_of(cls), idea, made_by)
-        return replace(idea, models=Models.open(folder, idea, layers, device))
+            made = attention_aligner(made_by, dict(saved["options"]))
+        if not isinstance(made, cls):
+            made = cls()
+            layers = layers_of_another(folder, name_of(cls), made, made_by)
+        return replace(made, models=Models.open(folder, made, layers, device))
 
     def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":
         """Return the weights of each pair in order. Raises BadInput."""
@@ -207,12 +213,12 @@ class LinkIdea:
         return self.models.align(self, pairs)
 
 
-def link_idea(name: str, options: Mapping[str, Any] | None = None) -> LinkIdea:
-    """Return the idea of a method. Raises ValueError or TypeError for a method that reads no translation models."""
-    idea = ALIGNERS[name](**options or {}) if name in ALIGNERS else None
-    if not isinstance(idea, LinkIdea):
+def attention_aligner(name: str, options: Mapping[str, Any] | None = None) -> AttentionAligner:
+    """Return the aligner of a method. Raises ValueError or TypeError for a method that reads no translation models."""
+    made = ALIGNERS[name](**options or {}) if name in ALIGNERS else None
+    if not isinstance(made, AttentionAligner):
         raise ValueError(f"{name!r} does not read translation models")
-    return idea
+    return made
 
 
 @dataclass(frozen=True)
@@ -240,24 +246,24 @@ class TranslationFitConfig:
         return {**options, "--models": " ".join(known)}
 
 
-def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFitConfig:
+def fitting_config(aligner: AttentionAligner, settings: Mapping[str, Any]) -> TranslationFitConfig:
     """Return the config for these settings. Raises WrongUsage if no translation models can have them."""
     try:
         encoders = encoders_of(settings)
-        if ties_subwords(idea) and not all(side.reads_subwords for side in encoders):
+        if ties_subwords(aligner) and not all(side.reads_subwords for side in encoders):
             raise ValueError("this method needs encoders that read only subwords")
         network, training = configs({**PRESETS[settings.get("preset") or "small"].settings, **settings})
-        network = idea.network(network)
+        network = aligner.network(network)
         for side in encoders:
             side.check_network(network)
     except ValueError as error:
         raise WrongUsage(str(error)) from None
     models = Path(settings["models"]) if "models" in settings else None
-    if models is None or idea.trains_model:
-        layer = idea.fixed_layer(network)
+    if models is None or aligner.trains_model:
+        layer = aligner.fixed_layer(network)
         if layer > network.decoder_layers:
             raise WrongUsage(f"this method reads decoder layer {layer}, which does not exist")
-        if idea.links_by == "posterior" and layer not in (0, network.decoder_layers):
+        if aligner.links_by == "posterior" and layer not in (0, network.decoder_layers):
             raise WrongUsage(Message("--links-by posterior needs the last decoder layer, not layer {}", layer))
         if not all(map(network.crosses, [layer] if layer else range(1, network.decoder_layers + 1))):
             cause = "this method reads a decoder layer that does not attend to the source: add --cross-attention all"
@@ -265,7 +271,7 @@ def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFi
     return TranslationFitConfig(network, training, encoders, models)
 
 
-def ties_subwords(idea: LinkIdea) -> bool:
+def ties_subwords(aligner: AttentionAligner) -> bool:
     """Return whether a method, or the method that it learns from, needs the same subwords in both directions."""
-    guide = ALIGNERS[idea.guide]() if idea.guide else None
-    return idea.ties_subwords or (isinstance(guide, LinkIdea) and ties_subwords(guide))
+    guide = ALIGNERS[aligner.guide]() if aligner.guide else None
+    return aligner.ties_subwords or (isinstance(guide, AttentionAligner) and ties_subwords(guide))

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from synmt.alignment.aligner import FitBitext, FittedText, Fitting, Needs, Settings, copy_saved, options_of
 from synmt.alignment.config import ALL_OF_LINKS, Heuristic, LinksBy
-from synmt.alignment.presets import MASK_ALIGN as PRESETS
+from synmt.alignment.published.presets import PAPER
 from synmt.data.records import SentencePair
 from synmt.model.files import check_new
 from synmt.model.source import ENCODERS, SourceSide, encoders_of, source_side
@@ -52,8 +52,17 @@ from synmt.training.presets import configs
 if TYPE_CHECKING:
     from synmt.alignment.corpus import Opened
     from synmt.alignment.extraction import SoftLinks
-    from synmt.alignment.mask_align.model import MaskAlignModel
+    from synmt.alignment.published.mask_align.model import MaskAlignModel
 
+# `small` is for about ten thousand pairs on two CPU cores, with a schedule that ends.
+PRESETS = {
+    "small": Preset({**PAPER, **dict(
+        width=128, feedforward=256, encoder_layers=2, decoder_layers=2, dropout=0.05,
+        merges=4000, batch_tokens=1024, accumulate=1, epochs=10, updates=0,
+        learning_rate=2e-3, schedule="cosine", warmup=400,
+    )}),
+    "paper": Preset(PAPER),
+}  # fmt: skip
 GUIDED_THRESHOLD = 0.4  # higher than for subwords, because whole words weigh more; tuned on 40 hand-aligned pairs
 # Positions are sinusoidal. No validation chooses a model, because there are no gold links.
 USED = ALL_OF_LINKS.union(
@@ -83,6 +92,7 @@ class MaskAlign(Checked):
     links_by: LinksBy = "attention"
     opened: "Opened[MaskAlignConfig] | None" = field(default=None, repr=False, compare=False)
     presets: ClassVar[Mapping[str, Preset]] = PRESETS
+    of_guide: ClassVar[tuple[str, ...]] = ("guidance",)
     several: ClassVar[bool] = True
 
     @classmethod
@@ -102,7 +112,7 @@ class MaskAlign(Checked):
 
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:
         from synmt.alignment.corpus import LearningBitext
-        from synmt.alignment.mask_align.validation import SAMPLE, LinkValidation
+        from synmt.alignment.published.mask_align.validation import SAMPLE, LinkValidation
         from synmt.training.distribution import joined_processes
         from synmt.training.fit import Recipe, fit
 
@@ -214,7 +224,7 @@ class MaskAlignConfig:
         return cls(options, fields["guided"], (source, target), FittedText.read(fields), network)
 
     def new_model(self, vocabularies: Sequence[Vocabulary]) -> "MaskAlignModel":
-        from synmt.alignment.mask_align.model import MaskAlignModel
+        from synmt.alignment.published.mask_align.model import MaskAlignModel
 
         source, target = vocabularies
         return MaskAlignModel(self.network, self.options, self.guided, self.encoders, (source, target))

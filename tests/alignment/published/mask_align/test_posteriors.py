@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from synmt.alignment.aligner import FittedText
-from synmt.alignment.attention import first_order_posteriors
 from synmt.alignment.corpus import SideBatch
-from synmt.alignment.mask_align.aligner import MaskAlign, MaskAlignConfig
-from synmt.alignment.mask_align.model import DirectedModel, distances
+from synmt.alignment.published.attention.weights import first_order_posteriors
+from synmt.alignment.published.mask_align.aligner import MaskAlign, MaskAlignConfig
+from synmt.alignment.published.mask_align.model import DirectedModel, distances
 from synmt.model.source import source_side
 from synmt.nn.attention import Recorder
-from tests.alignment.mask_align.test_model import CONFIG, CPU, aligner
+from tests.alignment.published.mask_align.test_model import CONFIG, CPU, aligner
 
 
 def log_likelihoods(

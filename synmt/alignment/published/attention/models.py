@@ -1,4 +1,4 @@
-"""The translation models of both directions in use, and the choice of the layers to read (see idea.py).
+"""The translation models of both directions in use, and the choice of the layers to read (see aligner.py).
 
 How layers are chosen without gold links: Chen, Liu, Chen, Jiang & Liu (2020), "Accurate Word Alignment Induction from
 Neural Machine Translation", EMNLP. Among all combinations of a layer of one model with a layer of the other, take the
@@ -18,8 +18,8 @@ from torch import nn
 
 from synmt.alignment.aligner import FittedText
 from synmt.alignment.extraction import SoftLinks, directions
-from synmt.alignment.translation import DIRECTIONS
-from synmt.alignment.translation.forced import Forced
+from synmt.alignment.published.attention import DIRECTIONS
+from synmt.alignment.published.attention.forced import Forced
 from synmt.data.batches import in_batches
 from synmt.data.bitext import Bitext
 from synmt.data.corpus import Corpus
@@ -34,7 +34,7 @@ from synmt.streams import BadInput, Message
 from synmt.text.links import Link
 
 if TYPE_CHECKING:
-    from synmt.alignment.translation.idea import LinkIdea
+    from synmt.alignment.published.attention.aligner import AttentionAligner
 
 BATCH_TOKENS = 4096
 SAMPLE = 1000  # pairs, the size of the paper's validation sets
@@ -42,11 +42,11 @@ SAMPLE = 1000  # pairs, the size of the paper's validation sets
 
 @dataclass
 class Direction:
-    """One of the two models, the part on top of it, and the decoder layer to read."""
+    """One of the two models, the module on top of it, and the decoder layer to read."""
 
     folder: ModelFolder[ModelConfig]
     model: TranslationModel
-    part: nn.Module | None
+    module: nn.Module | None
     layer: int
 
     def corpus(self, pairs: Sequence[SentencePair], backward: bool = False) -> tuple[Corpus, list[np.ndarray]]:
@@ -66,7 +66,7 @@ class Direction:
 
     def force(self, corpus: Corpus, batch: Sequence[int]) -> Forced:
         source, target = corpus.batch(batch, self.model.network.embedding.device)
-        return Forced(self.model, self.part, self.layer, source, target, self.model.encode(source))
+        return Forced(self.model, self.module, self.layer, source, target, self.model.encode(source))
 
 
 @dataclass(frozen=True)
@@ -86,15 +86,15 @@ class Models:
         return FittedText(forward.languages, forward.tokenizer, (forward.words, backward.words))
 
     @classmethod
-    def open(cls, folder: Path, idea: "LinkIdea", layers: Sequence[int], device: str) -> Self:
-        """Open the models and parts that an idea reads at these layers. Raises BadInput."""
+    def open(cls, folder: Path, aligner: "AttentionAligner", layers: Sequence[int], device: str) -> Self:
+        """Open the models and modules that an aligner reads at these layers. Raises BadInput."""
         forward, backward = (
-            open_direction(folder, name, idea, layer, local_device(device))
+            open_direction(folder, name, aligner, layer, local_device(device))
             for name, layer in zip(DIRECTIONS, layers, strict=True)
         )
         return cls(folder, forward, backward)
 
-    def align(self, idea: "LinkIdea", pairs: Sequence[SentencePair]) -> list[SoftLinks]:
+    def align(self, aligner: "AttentionAligner", pairs: Sequence[SentencePair]) -> list[SoftLinks]:
         """Return the weights of each pair in order. Raises BadInput."""
         forward, of_sources = self.forward.corpus(pairs)
         backward, of_targets = self.backward.corpus(pairs, backward=True)
@@ -104,10 +104,10 @@ class Models:
         def of_batch(batch: Sequence[int]) -> list[SoftLinks]:
             with autocast(self.forward.model.network.embedding.device):
                 forced = self.forward.force(forward, batch), self.backward.force(backward, batch)
-                if idea.links_by == "posterior":
-                    matrices = idea.posteriors(forced[0]), idea.posteriors(forced[1])
+                if aligner.links_by == "posterior":
+                    matrices = aligner.posteriors(forced[0]), aligner.posteriors(forced[1])
                 else:
-                    matrices = idea.matrices(*forced)
+                    matrices = aligner.matrices(*forced)
             x_to_y, y_to_x = (weights.float().cpu().numpy() for weights in matrices)
             return [
                 _soft_links(x_to_y[row], y_to_x[row], of_sources[number], of_targets[number])
@@ -117,26 +117,26 @@ class Models:
         return in_batches(lengths, BATCH_TOKENS, of_batch)
 
 
-def open_direction(path: Path, name: str, idea: "LinkIdea", layer: int, device: torch.device) -> Direction:
-    """Open the model, and its part if the idea has one. Raises BadInput."""
+def open_direction(path: Path, name: str, aligner: "AttentionAligner", layer: int, device: torch.device) -> Direction:
+    """Open the model, and its module if the aligner has one. Raises BadInput."""
     folder = ModelFolder.open(path / name, ModelConfig)
-    part = None
-    if idea.has_part:
-        parameters = part_folder(path, name) / PARAMETERS_FILE
+    module = None
+    if aligner.has_module:
+        parameters = module_folder(path, name) / PARAMETERS_FILE
         check_inside(path, parameters)
         with naming(parameters):
             network = folder.config.network
-            saved = load_parameters(lambda: nn.ModuleDict({"part": idea.part(network)}), parameters)
-            part = saved["part"].to(device).eval()
+            saved = load_parameters(lambda: nn.ModuleDict({"part": aligner.module(network)}), parameters)
+            module = saved["part"].to(device).eval()
     with naming(path / CONFIG_FILE):
         if not 0 < layer <= folder.config.network.decoder_layers:
             raise ValueError(f"no decoder layer {layer}")
         if not folder.config.network.crosses(layer):
             raise ValueError(f"decoder layer {layer} does not attend to the source")
-    return Direction(folder, folder.load_model(device), part, layer)
+    return Direction(folder, folder.load_model(device), module, layer)
 
 
-def part_folder(path: Path, direction: str) -> Path:
+def module_folder(path: Path, direction: str) -> Path:
     return path / f"{direction}-part"
 
 
@@ -149,25 +149,25 @@ def _soft_links(forward: np.ndarray, backward: np.ndarray, source: np.ndarray, t
     )
 
 
-def layers_of_another(path: Path, method: str, idea: "LinkIdea", made_by: str) -> list[int]:
+def layers_of_another(path: Path, method: str, aligner: "AttentionAligner", made_by: str) -> list[int]:
     """Return the layers at which a method reads models made by another. Raises BadInput if it cannot read them."""
     layers = []
     for name in DIRECTIONS:
         network = ModelFolder.open(path / name, ModelConfig).config.network
-        fits = idea.network(network) == network and not idea.has_part and not idea.trains_model
-        layers.append(idea.fixed_layer(network) if fits else 0)
+        fits = aligner.network(network) == network and not aligner.has_module and not aligner.trains_model
+        layers.append(aligner.fixed_layer(network) if fits else 0)
     if not all(layers):
         raise BadInput(Message("was made by {}; to use {}, fit it with --models", made_by, method), str(path))
     return layers
 
 
-def agreeing_layers(idea: "LinkIdea", models: Models, bitext: Bitext) -> tuple[int, int]:
+def agreeing_layers(aligner: "AttentionAligner", models: Models, bitext: Bitext) -> tuple[int, int]:
     """Return the two layers that agree best, counted from 1; the lower ones if several agree equally well."""
     sample = list(islice(bitext, 0, None, max(1, len(bitext) // SAMPLE)))[:SAMPLE]
     links = []
     for layer in range(1, models.forward.folder.config.network.decoder_layers + 1):
         at = Models(models.folder, replace(models.forward, layer=layer), replace(models.backward, layer=layer))
-        links.append([directions(soft) for soft in at.align(idea, sample)])
+        links.append([directions(soft) for soft in at.align(aligner, sample)])
     layers = range(len(links))
     scores = {
         (first, second): disagreement([f for f, _ in links[first]], [b for _, b in links[second]])

@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.alignment.attention import first_order_posteriors, guided_loss, weights_of_words
 from synmt.alignment.corpus import SideBatch
-from synmt.alignment.mask_align.decoder import StaticDecoder
+from synmt.alignment.published.attention.weights import first_order_posteriors, guided_loss, weights_of_words
+from synmt.alignment.published.mask_align.decoder import StaticDecoder
 from synmt.model.source import SourceSide
 from synmt.model.translation import drop_words, source_parts
 from synmt.nn.attention import CrossAttention, Recorder
@@ -24,7 +24,7 @@ from synmt.nn.transformer import Encoder, final_norm
 from synmt.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from synmt.alignment.mask_align.aligner import MaskAlign
+    from synmt.alignment.published.mask_align.aligner import MaskAlign
 
 
 class DirectedModel(nn.Module):
@@ -79,7 +79,7 @@ class DirectedModel(nn.Module):
         return recorder.weights[0].mean(dim=1)
 
     def posteriors(self, x: SideBatch, y: SideBatch, tables: tuple[Tensor, Tensor], vocabulary: Vocabulary) -> Tensor:
-        """Return the posterior of W_xy given each y_i (see synmt.alignment.attention)."""
+        """Return the posterior of W_xy given each y_i (attention/weights.py)."""
         with torch.enable_grad():
             queries, words = self._inputs(y.subwords, tables[1], vocabulary.begin)
             encoded, bias = self.encode(x, tables[0], 0.0), self._bias(x, y)

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from synmt.alignment.attention import guided_loss, weights_of_words
 from synmt.alignment.corpus import links_of_subwords
+from synmt.alignment.published.attention.weights import guided_loss, weights_of_words
 
 LINKS = torch.tensor([[0, 0, 0], [0, 1, 1], [0, 1, 2]])  # 0-0 1-1 2-1, as source-target
 

@@ -13,16 +13,16 @@ import torch
 from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import Aligner, open_aligner
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
-from synmt.alignment.translation.fitting import links_of, training_of_part
-from synmt.alignment.translation.idea import LinkIdea
-from synmt.alignment.translation.models import disagreement
+from synmt.alignment.published.attention.aligner import AttentionAligner
+from synmt.alignment.published.attention.fitting import links_of, training_of_module
+from synmt.alignment.published.attention.models import disagreement
 from synmt.data.bitext import Bitext
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput, WrongUsage
 from synmt.training.config import TrainingConfig
 from tests.alignment.bitexts import bitext, fit_to
-from tests.alignment.translation.forced import IDEAS
+from tests.alignment.published.forced import METHODS
 from tests.alignment.words import pair
 
 PAIRS, LINKS = bitext()
@@ -34,15 +34,15 @@ STRANGE = [*PAIRS[:6], pair(["alpha"] * 40, ["ahpla"]), pair(["unseen", "xyz"], 
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Fit each method once; all but three use the models of naive-att."""
     root = tmp_path_factory.mktemp("aligners")
-    for name in IDEAS:
+    for name in METHODS:
         models: dict[str, Any] = {"models": str(root / "naive-att")}
         if name in ("naive-att", "naive-att-last", "mtl-fullc"):
             models = {}
         fit_to(name, PAIRS, root / name, **models)
-    return {name: root / name for name in IDEAS}
+    return {name: root / name for name in METHODS}
 
 
-@pytest.mark.parametrize(("name", "more"), [*((name, {}) for name in IDEAS), ("naive-att-last", BY_POSTERIOR)])
+@pytest.mark.parametrize(("name", "more"), [*((name, {}) for name in METHODS), ("naive-att-last", BY_POSTERIOR)])
 def test_all_links_stay_inside_and_batches_change_nothing(
     name: str, more: dict[str, Any], folders: dict[str, Path]
 ) -> None:
@@ -77,7 +77,7 @@ def test_given_links_are_learned(name: str, folders: dict[str, Path], tmp_path: 
     if name != "mtl-fullc":
         settings = {"epochs": 120, "models": str(folders["naive-att"])}
     aligner = fit_to(name, PAIRS, tmp_path / name, LINKS, learning_rate=0.02, **settings)
-    assert isinstance(aligner, LinkIdea)
+    assert isinstance(aligner, AttentionAligner)
     found = links_of(aligner, Bitext(PAIRS))
     right = sum(len(one & other) for one, other in zip(found, LINKS, strict=True))
     assert right > 0.7 * sum(map(len, LINKS))
@@ -147,7 +147,7 @@ def test_an_interrupted_fit_resumes_only_with_the_same_links_models_and_options(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr("synmt.alignment.translation.fitting.FitModels._layers", stopped)
+        patched.setattr("synmt.alignment.published.attention.fitting.FitModels._layers", stopped)
         fit_to("shift-aet", PAIRS, tmp_path / "part", LINKS, **models)
     for cause, links, settings in (
         ("links .*, not ", LINKS[1:] + LINKS[:1], models),
@@ -162,9 +162,9 @@ def test_an_interrupted_fit_resumes_only_with_the_same_links_models_and_options(
 
 def test_warm_up_is_the_same_share_for_a_part_and_its_model() -> None:
     """The learning rate of a module on top peaks at the same share of its training run."""
-    part = training_of_part(TrainingConfig(epochs=10, updates=1000, warmup=400, minutes=5))
+    part = training_of_module(TrainingConfig(epochs=10, updates=1000, warmup=400, minutes=5))
     assert (part.epochs, part.updates, part.warmup, part.minutes) == (2, 200, 80, 1)
-    assert training_of_part(TrainingConfig(epochs=1, warmup=1)).warmup == 1
+    assert training_of_module(TrainingConfig(epochs=1, warmup=1)).warmup == 1
 
 
 def test_settings_are_checked(tmp_path: Path, folders: dict[str, Path]) -> None:

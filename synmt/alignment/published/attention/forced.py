@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Forced:
-    """A batch of pairs in one model. part: trained on top of the model; layer: the decoder layer to read; encoded: the
-    source in the encoder."""
+    """A batch of pairs in one model. module: trained on top of the model, or None; layer: the decoder layer to read;
+    encoded: the source in the encoder."""
 
     model: "TranslationModel"
-    part: Any
+    module: Any
     layer: int
     source: "SourceBatch"
     target: "TargetBatch"
@@ -50,11 +50,11 @@ class Forced:
         return self.crossing(context).weights[0]
 
     def posteriors(self) -> "Tensor":
-        """Return the weights as they would be if the step that predicts y_i knew y_i (synmt.alignment.attention),
-        [B,I,J]. Raises BadInput for a layer below the last, whose weights affect the predictions of later steps."""
+        """Return the weights as they would be if the step that predicts y_i knew y_i (weights.py), [B,I,J]. Raises
+        BadInput for a layer below the last, whose weights affect the predictions of later steps."""
         import torch
 
-        from synmt.alignment.attention import first_order_posteriors
+        from synmt.alignment.published.attention.weights import first_order_posteriors
         from synmt.nn.attention import Recorder
         from synmt.nn.losses import smoothed_cross_entropy
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from synmt.alignment.corpus import AlignerCorpus, EncodedSide, SideBatch, links_of_subwords, subwords_of
-from synmt.alignment.mask_align.aligner import MaskAlign
-from synmt.alignment.mask_align.model import DirectedModel, MaskAlignModel
+from synmt.alignment.published.mask_align.aligner import MaskAlign
+from synmt.alignment.published.mask_align.model import DirectedModel, MaskAlignModel
 from synmt.data.preparation import Counts
 from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import WORDS

@@ -8,8 +8,8 @@ import torch
 
 from synmt.alignment.aligner import open_aligner
 from synmt.alignment.corpus import Opened
-from synmt.alignment.mask_align.aligner import MaskAlign, MaskAlignConfig
-from synmt.alignment.mask_align.validation import LinkValidation
+from synmt.alignment.published.mask_align.aligner import MaskAlign, MaskAlignConfig
+from synmt.alignment.published.mask_align.validation import LinkValidation
 from synmt.inspection.curves import read_curves
 from synmt.streams import BadInput, WrongUsage
 from synmt.training.config import TrainingConfig
