@@ -21,8 +21,8 @@ from synmt.alignment.hmm.lexicon import Lexicon
 from synmt.alignment.hmm.model import Model
 from synmt.alignment.hmm.moves import Floats
 from synmt.alignment.hmm.similar import Similar
+from tests.alignment.corpora import CPU
 from tests.alignment.neural_hmm.test_model import model_of
-from tests.alignment.published.mask_align.test_model import CPU
 from tests.cli.commands import write_program
 
 needs_compiler = pytest.mark.skipif(

@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from synmt.alignment.corpus import links_of_subwords
 from synmt.alignment.published.attention.weights import guided_loss, weights_of_words
 
 LINKS = torch.tensor([[0, 0, 0], [0, 1, 1], [0, 1, 2]])  # 0-0 1-1 2-1, as source-target
@@ -35,9 +34,3 @@ def test_subwords_get_the_weight_of_their_word() -> None:
 
 def test_without_links_the_loss_is_zero() -> None:
     assert float(guided_loss(torch.ones(1, 2, 2) / 2, torch.empty(0, 3, dtype=torch.long))) == 0.0
-
-
-def test_all_subwords_of_linked_words_are_linked() -> None:
-    links = links_of_subwords({(0, 1), (2, 0)}, [0, 0, 1, 2], [0, 1, 1])
-    assert {(j, i) for i, j in links.tolist()} == {(0, 1), (1, 1), (0, 2), (1, 2), (3, 0)}
-    assert links_of_subwords(set(), [0], [0]).shape == (0, 2)

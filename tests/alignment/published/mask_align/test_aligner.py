@@ -1,3 +1,6 @@
+"""Mask-align, fitted and opened."""
+
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -6,21 +9,66 @@ import numpy as np
 import pytest
 import torch
 
-from synmt.alignment.aligner import open_aligner
+from synmt.alignment.aligner import FitBitext, FittedText, Fitting, new_aligner, open_aligner
 from synmt.alignment.corpus import Opened
+from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.published.mask_align.aligner import MaskAlign, MaskAlignConfig
 from synmt.alignment.published.mask_align.validation import LinkValidation
+from synmt.data.bitext import Bitext
+from synmt.data.records import SentencePair
 from synmt.inspection.curves import read_curves
+from synmt.metrics.links import LinkMetric
+from synmt.metrics.metric import corpus_score
 from synmt.streams import BadInput, WrongUsage
+from synmt.text.links import Link, Links
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 from tests import tiny
-from tests.alignment.words import bitext, error_rate, fit, links, pair
+from tests.alignment.words import bitext, pair
 
+TINY: dict[str, Any] = {
+    "width": 32,
+    "feedforward": 64,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "heads": 2,
+    "merges": 50,
+    "batch_tokens": 100,
+    "learning_rate": 5e-3,
+    "warmup": 20,
+    "schedule": "cosine",
+    "epochs": 20,
+}
 DATA = bitext(200)
 PAIRS = [pair(source, target, number) for number, (source, target, _) in enumerate(DATA, 1)]
 GOLD = [gold for _, _, gold in DATA]
 SHORT: dict[str, Any] = {"epochs": 2}
+
+
+def fit(
+    out: Path,
+    pairs: Sequence[SentencePair],
+    guide: Sequence[Set[Link]] | None = None,
+    resume: bool = False,
+    **settings: Any,
+) -> MaskAlign:
+    settings = TINY | settings
+    bitext = FitBitext(Bitext(pairs), FittedText(("en", "de"), "none"), guide)
+    aligner = new_aligner("mask-align", settings).fit(bitext, Fitting(settings, out, resume, device="cpu"))
+    assert isinstance(aligner, MaskAlign)
+    return aligner
+
+
+def links(aligner: MaskAlign, pairs: Sequence[SentencePair]) -> list[dict[Link, float]]:
+    how = Extraction(aligner.heuristic)
+    found = zip(aligner.align(pairs), pairs, strict=True)
+    return [extract(each, pair.source.tokens, pair.target.tokens, how).links for each, pair in found]
+
+
+def error_rate(found: Sequence[dict[Link, float]], gold: Sequence[set[Link]]) -> float:
+    sure = [Links(frozenset(each), frozenset(each)) for each in gold]
+    taken = [Links(frozenset(each), frozenset(each)) for each in found]
+    return corpus_score(LinkMetric("AER"), taken, [sure]).score
 
 
 @pytest.fixture(scope="module")

@@ -7,18 +7,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from synmt.alignment.corpus import AlignerCorpus, EncodedSide, SideBatch, links_of_subwords, subwords_of
+from synmt.alignment.corpus import AlignerCorpus, SideBatch, links_of_subwords
 from synmt.alignment.published.mask_align.aligner import MaskAlign
 from synmt.alignment.published.mask_align.model import DirectedModel, MaskAlignModel
-from synmt.data.preparation import Counts
-from synmt.model.source import SourceFeatures, source_side
-from synmt.model.target import WORDS
+from synmt.model.source import source_side
 from synmt.nn.config import TransformerConfig
-from synmt.text.vocabulary import Vocabulary
-from synmt.trees.record import ParseRecord
 from tests import tiny
+from tests.alignment.corpora import CPU, corpus_of, sides
 
-CPU = torch.device("cpu")
 CONFIG = replace(tiny.CONFIG, norm="post", cross_attention="last")
 ABLATIONS: dict[str, dict[str, Any]] = {
     "whole": {},
@@ -29,35 +25,17 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def sides(system: str) -> tuple[list[SourceFeatures], list[SourceFeatures]]:
-    source, plain = source_side(tiny.SYSTEMS[system]), source_side({"sequence": {}})
-    targets = [ParseRecord(tokens=words) for words in tiny.TARGETS]
-    return (
-        [source.features(record, tiny.segment) for record in tiny.records()],
-        [plain.features(record, tiny.segment) for record in targets],
-    )
-
-
-def vocabulary_of(sentences: list[SourceFeatures]) -> Vocabulary:
-    seen = Counts()
-    for each in sentences:
-        seen.count(each, subwords_of(each))
-    return seen.vocabulary(WORDS)
-
-
 def aligner(
     system: str = "sequence", config: TransformerConfig = CONFIG, guided: bool = False, **options: Any
 ) -> tuple[MaskAlignModel, AlignerCorpus]:
     """Return a random model and its four pairs, one of which has a single word on either side."""
-    read = sides(system)
-    vocabularies = vocabulary_of(read[0]), vocabulary_of(read[1])
-    source, target = (EncodedSide.encode(each, vocabulary) for each, vocabulary in zip(read, vocabularies, strict=True))
+    corpus = corpus_of(system)
     torch.manual_seed(1)
-    ideas = source_side(tiny.SYSTEMS[system]), source_side({"sequence": {}})
-    model = MaskAlignModel(config, MaskAlign(**options), guided, ideas, vocabularies)
+    encoders = source_side(tiny.SYSTEMS[system]), source_side({"sequence": {}})
+    model = MaskAlignModel(config, MaskAlign(**options), guided, encoders, corpus.vocabularies)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
-    return model.eval(), AlignerCorpus(vocabularies, source, target)
+    return model.eval(), corpus
 
 
 @pytest.mark.parametrize("guided", [False, True])

@@ -15,7 +15,8 @@ from synmt.alignment.published.mask_align.aligner import MaskAlign, MaskAlignCon
 from synmt.alignment.published.mask_align.model import DirectedModel, distances
 from synmt.model.source import source_side
 from synmt.nn.attention import Recorder
-from tests.alignment.published.mask_align.test_model import CONFIG, CPU, aligner
+from tests.alignment.corpora import CPU
+from tests.alignment.published.mask_align.test_model import CONFIG, aligner
 
 
 def log_likelihoods(
