@@ -38,6 +38,8 @@ _PLACES = {
     "query": "synmt.api.queries",
     "read_record": "synmt.trees.record",
     "score": "synmt.api.scoring",
+    "segment_test": "synmt.api.scoring",
+    "sign_test": "synmt.api.scoring",
     "significance": "synmt.api.scoring",
     "strip_markup": "synmt.api.projection",
     "symmetrize": "synmt.api.alignment",

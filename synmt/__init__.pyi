@@ -8,6 +8,7 @@ import synmt.api.alignment
 import synmt.api.given
 import synmt.api.queries
 import synmt.inspection
+import synmt.metrics.comparisons
 import synmt.metrics.metric
 import synmt.metrics.significance
 import synmt.search.scores
@@ -128,9 +129,6 @@ class Model:
         side: Literal["source", "target"] = "source",
         layer: int = 1,
         head: int | None = None,
-        title: str | None = None,
-        width: float | None = None,
-        dpi: int = 150,
     ) -> synmt.inspection.Picture: ...
 
 def align(
@@ -396,13 +394,23 @@ def score(
     link_base: int | None = None,
     reference_base: int | None = None,
 ) -> list[synmt.metrics.metric.Score]: ...
+def segment_test(
+    scores: collections.abc.Mapping[str, collections.abc.Iterable[float]],
+    *,
+    lower_is_better: bool = False,
+    test: Literal["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization"] = "bootstrap-wins",
+    resamples: int = 10000,
+    seed: int = 12345,
+    against: Literal["first", "best"] = "first",
+) -> list[synmt.metrics.significance.Comparison]: ...
+def sign_test(
+    scores: collections.abc.Mapping[str, collections.abc.Iterable[float]],
+) -> list[synmt.metrics.comparisons.SignTest]: ...
 def significance(
     systems: collections.abc.Mapping[str, collections.abc.Iterable[Sentence] | pathlib.Path],
     *references: collections.abc.Iterable[Sentence] | pathlib.Path,
     metrics: str | collections.abc.Sequence[str] = ("bleu", "chrf"),
-    test: Literal[
-        "bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization", "sign"
-    ] = "bootstrap-wins",
+    test: Literal["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization"] = "bootstrap-wins",
     resamples: int = 10000,
     seed: int = 12345,
     against: Literal["first", "best"] = "first",

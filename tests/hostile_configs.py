@@ -54,8 +54,8 @@ def translation_kinds() -> Iterator[Kind]:
 def aligner_kinds() -> Iterator[Kind]:
     align = ("link", "--device", "cpu", "FOLDER", "pairs")
     own = ("config.json", "forward/config.json", "backward/config.json")
-    hmms = ("config.json", "hmm/config.json", "neural-hmm/config.json")
-    yield Kind("hmms", align, hmms, ("--width", "16", "--epochs", "1", "--device", "cpu"))
+    auto = ("config.json", "hmm/config.json", "neural-hmm/config.json")
+    yield Kind("auto", align, auto, ("--width", "16", "--epochs", "1", "--device", "cpu"))
     yield Kind("mask-align", align)
     for method in ("naive-att", "shift-att", "shift-aet", "add-sgd", "mtl-fullc", "bao"):
         yield Kind(method, align, own, (*SMALL, *TRANSLATION))

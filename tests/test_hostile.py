@@ -36,7 +36,7 @@ def test_good_input_is_not_refused(folder: Path) -> None:
     assert run(Case("", ["parse", "text"]), folder).code == 0
 
 
-@pytest.mark.parametrize("name", ["hmms", "mask-align", "pascal > sequence", "sequence > compose", "parser"])
+@pytest.mark.parametrize("name", ["auto", "mask-align", "pascal > sequence", "sequence > compose", "parser"])
 def test_no_number_in_a_config_costs_memory_or_time(name: str, tmp_path: Path) -> None:
     """A config from a stranger cannot request more than the tensors in its folder justify."""
     assert some_failures({**KINDS, "parser": PARSED}[name], tmp_path, 20) == []

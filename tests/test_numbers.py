@@ -47,10 +47,10 @@ def test_other_text_is_refused_or_ascii(text: str) -> None:
 
 @pytest.mark.parametrize("text", [each for each in NO_NUMBERS if each.strip()])
 def test_commands_refuse_them(text: str, tmp_path: Path) -> None:
-    done = synmt("significance", "--segments", text=f"a\tb\n1\t2\n3\t{text}\n")
+    done = synmt("segment-test", text=f"a\tb\n1\t2\n3\t{text}\n")
     assert is_one_line_of_error(done, "stdin:3: ", "is not a finite number")
     table = f"system\tmetric\tscore\na\tBLEU\t1\nb\tBLEU\t{text}\n"
-    done = synmt("significance", "--test", "sign", text=table)
+    done = synmt("sign-test", text=table)
     assert is_one_line_of_error(done, "stdin:3: the score of b is not a finite number")
     (tmp_path / "ref").write_text("a\n")
     done = synmt("score", "-r", tmp_path / "ref", "--by-length", text, text="a\n")
@@ -62,9 +62,9 @@ def test_commands_refuse_them(text: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("header", ["0.7\t0.8", "1\t2", "1e-3\t-4", "nan\tinf", "1_000\t2", "１\t２"])
 def test_a_table_of_scores_without_names_is_refused(header: str) -> None:
-    done = synmt("significance", "--segments", text=f"{header}\n1\t2\n3\t4\n")
+    done = synmt("segment-test", text=f"{header}\n1\t2\n3\t4\n")
     assert is_one_line_of_error(done, "stdin:1: only numbers, ", "where the names of the systems should be")
-    named = synmt("significance", "--segments", "--resamples", "20", text="1\tbase\n1\t2\n3\t4\n")
+    named = synmt("segment-test", "--resamples", "20", text="1\tbase\n1\t2\n3\t4\n")
     assert named.returncode == 0
 
 

@@ -3,7 +3,27 @@
 Other packages add aligners under the entry point `synmt.aligners`.
 """
 
+from typing import Any
+
 from synmt.registry import Registry
+
+
+class Methods(Registry):
+    """The aligners by method; methods joined by `+` are known, too, if they are different."""
+
+    def __getitem__(self, name: str) -> Any:
+        if "+" not in name:
+            return super().__getitem__(name)
+        if name not in self:
+            raise KeyError(name)
+        from synmt.alignment.joined import joined
+
+        return joined(*name.split("+"))
+
+    def __contains__(self, name: object) -> bool:
+        parts = str(name).split("+")
+        return len({*parts}) == len(parts) and all(super(Methods, self).__contains__(part) for part in parts)
+
 
 PUBLISHED = {  # published neural aligners
     "mask-align": "synmt.alignment.published.mask_align.aligner:MaskAlign",
@@ -16,10 +36,10 @@ PUBLISHED = {  # published neural aligners
     "bao": "synmt.alignment.published.bao:Bao",
     "bao-guided": "synmt.alignment.published.bao_guided:BaoGuided",
 }
-ALIGNERS = Registry(
+ALIGNERS = Methods(
     "synmt.aligners",
     {
-        "hmms": "synmt.alignment.hmms:Hmms",
+        "auto": "synmt.alignment.auto:Auto",
         "hmm": "synmt.alignment.hmm.aligner:Hmm",
         "neural-hmm": "synmt.alignment.neural_hmm.aligner:NeuralHmm",
         **PUBLISHED,
@@ -28,4 +48,4 @@ ALIGNERS = Registry(
         "systran-align": "synmt.alignment.statistical:SystranAlign",
     },
 )
-DEFAULT = "hmms"  # makes the fewest errors in an acceptable time (docs/results.md)
+DEFAULT = "auto"  # makes the fewest errors in an acceptable time (docs/results.md)

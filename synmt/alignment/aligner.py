@@ -170,6 +170,9 @@ def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:
     """Open a saved aligner by the method that made it, or by another that can read its models. Raises BadInput."""
     if name is None:
         name = read_config(folder).get("aligner")
+        if name == "hmms":
+            cause = 'was saved by the method hmms, now auto: sed -i \'s/"hmms"/"auto"/\' {}'
+            raise BadInput(Message(cause, folder / CONFIG_FILE), str(folder))
         if not isinstance(name, str) or name not in ALIGNERS:
             raise BadInput(Message("is not an aligner; name a --method that reads links from this model"), str(folder))
     elif name not in ALIGNERS:
@@ -187,7 +190,7 @@ def is_begun(folder: Path, kind: Any) -> bool:
 def name_of(aligner: Any) -> str:
     """Return the name of an aligner or of an aligner class."""
     kind = aligner if isinstance(aligner, type) else type(aligner)
-    return next(name for name, each in ALIGNERS.items() if each is kind)
+    return next((name for name, each in ALIGNERS.items() if each is kind), "+".join(getattr(kind, "parts", ())))
 
 
 def options_of(aligner: Any) -> dict[str, Any]:

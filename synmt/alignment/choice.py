@@ -18,6 +18,7 @@ from synmt.text.tokenization import TextConfig
 from synmt.training.config import OF_FOLDER, OF_TREES, TrainingConfig
 
 OF_FIT = (*ENCODERS, "guide", "models", "preset", "resume")
+OF_ONE = {"links-by", "predictions", "models", "preset"}  # options that joined methods do not share
 # Options that several methods share; each method uses some of them.
 SHARED = ALL_OF_LINKS.union({"device"}, option_names(TrainingConfig), option_names(TransformerConfig), OF_FIT)
 ALWAYS = frozenset({"method", "out"}).union(option_names(LinksConfig), option_names(TextConfig))
@@ -53,9 +54,9 @@ def used_by(name: str, given: Mapping[str, Any]) -> frozenset[str]:
     from, and shared options. given: the given options by name, which the result may depend on."""
     made = ALIGNERS[name]
     used = made.uses(given) if hasattr(made, "uses") else OF_WEIGHTS
-    used |= frozenset(option_names(made, f"{name}-")).union(
-        *(used_by(part, given) for part in getattr(made, "parts", ()))
-    )
+    parts = getattr(made, "parts", ())
+    used |= frozenset(option_names(made, f"{name}-")).union(*(used_by(part, given) for part in parts))
+    used -= OF_ONE if parts else set()
     if (teacher := getattr(made, "guide", "")) and not given.get("guide"):
         used |= used_by(teacher, given) - used_by(teacher, {}).intersection(SHARED)
     for option in used.intersection(ENCODERS):

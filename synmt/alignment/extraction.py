@@ -164,13 +164,22 @@ def of_words(scores: Weights, source_words: Sequence[int], target_words: Sequenc
     return scores
 
 
-def mean_of_words(pair: SentencePair, *given: SoftLinks) -> SoftLinks:
-    """Return the mean of the weights of two aligners between words."""
-    one, other = (
-        of_words(np.stack((each.forward, each.backward)), each.source_words, each.target_words) for each in given
-    )
-    forward, backward = (one + other) / np.float32(2)
-    return SoftLinks(forward, backward, range(len(pair.source.tokens)), range(len(pair.target.tokens)))
+def mean_of_words(pair: SentencePair, *given: SoftLinks | DirectedLinks) -> SoftLinks:
+    """Return the mean of the weights of several aligners between words; the weight of a hard link is 1."""
+    source, target = range(len(pair.source.tokens)), range(len(pair.target.tokens))
+    forward, backward = np.mean([_of_directions(each, len(source), len(target)) for each in given], axis=0)
+    return SoftLinks(forward, backward, source, target)
+
+
+def _of_directions(given: SoftLinks | DirectedLinks, source_words: int, target_words: int) -> Weights:
+    """Return the weights between words of each direction [2,m,n]."""
+    if isinstance(given, SoftLinks):
+        return of_words(np.stack((given.forward, given.backward)), given.source_words, given.target_words)
+    weights = np.zeros((2, source_words, target_words), np.float32)
+    for direction, links in zip(weights, (given.forward, given.backward), strict=True):
+        for link in links:
+            direction[link] = 1
+    return weights
 
 
 def directions(given: SoftLinks | DirectedLinks, threshold: float = 0.0) -> tuple[Set[Link], Set[Link]]:

@@ -1,17 +1,21 @@
-"""Scoring and comparison: the functions behind `synmt score` and `synmt significance`."""
+"""Scoring and comparison: the functions behind `synmt score`, `significance`, `sign-test` and `segment-test`."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import starmap
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from synmt.api.given import HasLine, Sentence, as_given, config_of_all, lines_of, numbered, takes
 from synmt.metrics import METRICS
+from synmt.metrics.comparisons import SignTest, compare_settings
 from synmt.metrics.config import MetricConfig, SignificanceConfig, choose, owners, unknown
 from synmt.metrics.metric import Score
 from synmt.metrics.reading import Files, Input, open_input
 from synmt.metrics.scoring import score_systems
+from synmt.metrics.segments import segments_input
 from synmt.metrics.significance import Comparison, compare
 from synmt.options import Rules, check_used, options_in, settings_of
 from synmt.streams import BadInput, Line, WrongUsage
@@ -51,12 +55,10 @@ def significance(
     and p.
 
     systems: hypotheses by name; metrics: as for `score`. settings: options of `synmt significance` under Test and
-    Metrics, with a test that resamples sentences. Raises as `score`.
+    Metrics. Raises as `score`.
     """
     of_test = {each.name: settings.pop(each.name) for each in OF_TESTS if each.name in settings}
     config = config_of_all(SignificanceConfig, of_test)
-    if config.test == "sign":
-        raise ValueError("the sign test compares tables of scores, not sentences")
     if not isinstance(systems, Mapping):
         raise TypeError("systems must be a mapping from names to hypotheses, such as {'base': Path('base.de')}")
     if len(systems) < 2:
@@ -64,6 +66,48 @@ def significance(
     with _opened(systems, references, metrics, settings) as given:
         found = compare(given, config.test, config.resamples, config.seed, config.against)
     return [each for row in found.comparisons for each in row]
+
+
+@takes(*OF_TESTS)
+def segment_test(
+    scores: Mapping[str, Iterable[float]], *, lower_is_better: bool = False, **settings: Any
+) -> list[Comparison]:
+    """Compare systems with the first one by sentence scores of another program, such as COMET's, as `synmt
+    segment-test`.
+
+    scores: of each sentence, by the name of the system. settings: options of `synmt segment-test` under Test. Raises
+    TypeError and ValueError.
+    """
+    config = config_of_all(SignificanceConfig, settings)
+    rows = ([(score, 1.0) for score in row] for row in _rows(scores))
+    given = segments_input(list(scores), rows, not lower_is_better)
+    found = compare(given, config.test, config.resamples, config.seed, config.against)
+    return [comparison for (comparison,) in found.comparisons]
+
+
+@takes()
+def sign_test(scores: Mapping[str, Iterable[float]]) -> list[SignTest]:
+    """Compare each system with the first one over settings, such as test sets, as `synmt sign-test`.
+
+    scores: of each setting, by the name of the system; higher is better. Raises TypeError and ValueError.
+    """
+    return compare_settings(list(scores), list(_rows(scores)))
+
+
+def _rows(scores: Mapping[str, Iterable[float]]) -> Iterator[tuple[float, ...]]:
+    """Return the scores of all systems in each row. Raises TypeError and ValueError."""
+    if not isinstance(scores, Mapping):
+        raise TypeError("scores must be a mapping from names to numbers, such as {'base': [0.7, 0.8]}")
+    columns = {name: list(column) for name, column in scores.items()}
+    if len(columns) < 2:
+        raise TypeError("scores: give those of at least two systems")
+    for name, column in columns.items():
+        for number, score in enumerate(column, 1):
+            if not isinstance(score, Real) or not math.isfinite(score):
+                raise ValueError(f"scores: number {number} of {name!r} is not a finite number: {score!r:.60}")
+    if len({*map(len, columns.values())}) > 1:
+        raise ValueError(f"scores: {', '.join(f'{name!r} has {len(each)}' for name, each in columns.items())}")
+    return zip(*columns.values(), strict=True)
 
 
 @contextmanager
@@ -77,9 +121,7 @@ def _opened(
     names = metrics.split(",") if isinstance(metrics, str) else metrics
     for name in names:
         if name not in METRICS:
-            raise ValueError(
-                f"metrics: {unknown(name, 'test a table of its scores with the command synmt significance')}"
-            )
+            raise ValueError(f"metrics: {unknown(name, 'test its scores with the command synmt segment-test')}")
     if not references:
         raise TypeError("no references")
     numbers = ["references"] if len(references) == 1 else [f"references {n}" for n in range(1, len(references) + 1)]

@@ -10,7 +10,7 @@ import torch
 from synmt.api.given import Pair, Sentence, as_given, columns_of, config_of_all, lines_of, takes
 from synmt.data.words import say_doubts
 from synmt.device import Precision, local_device
-from synmt.inspection import Picture, PictureConfig
+from synmt.inspection import Picture
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
@@ -27,7 +27,6 @@ Opened = tuple[tuple[Path, ...], SearchConfig, TranslateConfig, str]
 OF_TEXT = [each for each in settings_of(TranslateConfig) if each.name not in OWN]
 OF_SEARCH = [*settings_of(SearchConfig), *OF_TEXT]
 OF_LOGPROB = [each for each in settings_of(LogprobConfig) if each.name not in OWN]
-OF_PICTURES = settings_of(PictureConfig)
 OF_SETTINGS = options_in(SearchConfig) | options_in(TranslateConfig)
 
 
@@ -136,7 +135,7 @@ class Model:
         translator = forcing(folder, self.device, config, self.models[0])
         return _forced(translator, config, pairs, on_error)
 
-    @takes(*OF_PICTURES)
+    @takes()
     def attention(
         self,
         sentence: Sentence,
@@ -144,7 +143,6 @@ class Model:
         side: Literal["source", "target"] = "source",
         layer: int = 1,
         head: int | None = None,
-        **settings: Any,
     ) -> Picture:
         """Return a picture of the heads of a layer on a sentence, as `synmt inspect attention` draws it.
 
@@ -156,13 +154,12 @@ class Model:
         from synmt.inspection.sentence import head_matrices, read_sentence, read_translation
 
         folder = self._only("a picture needs")
-        look = config_of_all(PictureConfig, settings)
         readers = {"source": read_sentence, "target": read_translation}
         if side not in readers:
             raise ValueError(f"side cannot be {side!r}")
         (line,) = lines_of([sentence], "sentence", "fail")
         shown = head_matrices(readers[side](folder, line), "weights", layer, head)
-        return Picture(lambda form: picture(lambda figure: draw_matrices(figure, *shown), form, look))
+        return Picture(lambda form: picture(lambda figure: draw_matrices(figure, *shown), form))
 
     def _only(self, what: str) -> ModelFolder[ModelConfig]:
         """Return the folder of the only model. Raises ValueError for several."""

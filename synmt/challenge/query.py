@@ -127,11 +127,11 @@ def known() -> dict[str, Setting]:
     return {**options_in(WordQuery), **options_in(WordQuery, "head-"), **options_in(Shape)}
 
 
-def query_of(options: Mapping[str, Any], linked: WordQuery = WordQuery(), min_move: int = -1) -> Query:
+def query_of(options: Mapping[str, Any]) -> Query:
     """Return the query of these options, given as keywords. Raises ValueError, also if every word would match."""
     word, head = (config_of(WordQuery, options, prefix) for prefix in ("", "head-"))
-    query = Query(word, head, linked, min_move, **chosen(Shape, options))
-    if query.pattern and query != Query(linked=linked, min_move=min_move, pattern=query.pattern):
+    query = Query(word, head, **chosen(Shape, options))
+    if query.pattern and query != Query(pattern=query.pattern):
         raise ValueError(Message("--pattern replaces all other conditions"))
     if query == Query():
         raise ValueError(Message("a query needs a condition, such as --relation or --word"))

@@ -7,12 +7,12 @@ from typing import Any, get_args
 import click
 
 from synmt.challenge.object_verb_subject import FORMS, clause_lines
-from synmt.challenge.query import PHENOMENA, Counts, Shape, WordQuery, query_of
+from synmt.challenge.query import PHENOMENA, Counts, Query, Shape, WordQuery, query_of
 from synmt.challenge.sets import Form, Translation, query_counts, query_set, reordering_set
 from synmt.cli.options import input_files, on_error, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, SectionGroup, SectionOption, in_section, options_of
-from synmt.options import config_of
+from synmt.options import config_of, option_names
 from synmt.streams import BadLines, OnError, write_lines
 
 EPILOG = """
@@ -20,6 +20,7 @@ EPILOG = """
 Examples:
   synmt parse --parser udpipe test.en | synmt challenge particle
   synmt challenge query --relation nsubj* --direction after test.conllu
+  synmt challenge pattern 'V [upos=VERB]; V < S' --format marked test.conllu
   synmt challenge reordering test.en test.de test.links --text test.en
   synmt challenge object-verb-subject > ovs.de
 """
@@ -38,6 +39,15 @@ set_format = click.option(
     help="Print numbers from 1, sent_ids, words with matches in stars, matches with the requested values, or the input"
     " sentences.",
 )
+
+
+def set_options(command: Command) -> Command:
+    """Add the options of what to print, and --on-error."""
+    counted = click.option(
+        "--count", "counted", cls=SectionOption, multiple=True, metavar="NODE.COLUMN", unless=("--format", "--text"),
+        help="Print a table of the values in this column, such as word.lemma or V.Number; repeat it for combinations.",
+    )  # fmt: skip
+    return set_format(texts(counted(on_error(command))))
 
 
 def min_distance(default: int, apart: str) -> Callable[[Command], Command]:
@@ -72,10 +82,8 @@ def phenomenon_command(name: str) -> click.Command:
     def extract(
         files: tuple[str, ...], min_distance: int, form: Form | None, texts: tuple[str, ...], on_error: OnError
     ) -> None:
-        bad = BadLines(on_error)
         query = replace(PHENOMENA[name].query, min_distance=min_distance)
-        write_lines(query_set(query, files, None, form, texts, bad))
-        bad.report()
+        write_set(query, files, None, form, texts, (), on_error)
 
     return extract
 
@@ -84,43 +92,86 @@ for each in PHENOMENA:
     command.add_command(phenomenon_command(each))
 
 
-LINKS = ("--links",)
-OTHERWISE = ("--pattern",)
-of_links = in_section("Links")
+HINTS = {
+    "--pattern": "`synmt challenge pattern PATTERN` describes several words",
+    **dict.fromkeys(
+        (
+            "--links",
+            "--target",
+            "--source",
+            "--min-move",
+            *(f"--{name}" for name in option_names(WordQuery, "linked-")),
+        ),
+        "`synmt challenge linked` queries the words of a translation, too",
+    ),
+}
+
+
+@command.command(hints=HINTS)
+@input_files
+@options_of(WordQuery, "Word")
+@options_of(WordQuery, "Its head", prefix="head-")
+@options_of(Shape, "Its head", only=["min-distance", "direction"])
+@set_options
+def query(
+    files: tuple[str, ...],
+    form: Form | None,
+    texts: tuple[str, ...],
+    counted: tuple[str, ...],
+    on_error: OnError,
+    **settings: Any,
+) -> None:
+    """Find sentences by a word of your choice and its head.
+
+    A sentence, from parse records or CoNLL-U, matches if one word has all the properties. In a PATTERN, * stands for
+    any text and ? for any letter; case is ignored. A PATTERN in quotes is literal, and /…/ a regular expression.
+    """
+    with usage():
+        asked = query_of(settings)
+    write_set(asked, files, None, form, texts, counted, on_error)
 
 
 @command.command()
+@click.argument("pattern")
 @input_files
-@options_of(Shape, "Pattern", only=["pattern"])
-@options_of(WordQuery, "Word", unless=OTHERWISE)
-@options_of(WordQuery, "Its head", prefix="head-", unless=OTHERWISE)
-@options_of(Shape, "Its head", unless=OTHERWISE, only=["min-distance", "direction"])
-@of_links(
-    "--links", metavar="LINKS", type=Reads(), needs=("--target", "--source"),
-    help="Links of the sentences, one line per pair: 0-0 1-2.",
-)  # fmt: skip
-@of_links(
-    "--target", metavar="FILE", type=Reads(), needs=LINKS, unless="--source",
-    help="The translations: records or CoNLL-U.",
-)  # fmt: skip
-@of_links("--source", metavar="FILE", type=Reads(), needs=LINKS, help="The sources, if FILE has the translations.")
-@of_links(
-    "--min-move", type=click.IntRange(0, 10**6), metavar="N", needs=LINKS,
-    help="The word moves more than N positions.",
-)  # fmt: skip
-@options_of(WordQuery, "A word that it is linked to", prefix="linked-", needs=LINKS)
-@set_format
-@texts
-@click.option(
-    "--count", "counted", cls=SectionOption, multiple=True, metavar="NODE.COLUMN", unless=("--format", "--text"),
-    help="Print a table of the values in this column, such as word.lemma or V.Number; repeat it for combinations.",
-)  # fmt: skip
-@on_error
-def query(
+@set_options
+def pattern(
+    pattern: str,
     files: tuple[str, ...],
-    links: str | None,
-    target: str | None,
-    source: str | None,
+    form: Form | None,
+    texts: tuple[str, ...],
+    counted: tuple[str, ...],
+    on_error: OnError,
+) -> None:
+    """Find sentences by several words, their arcs and their order.
+
+    PATTERN has clauses between semicolons, such as `V [upos=VERB]; V -[obj]-> O; O < V`. Files have parse records or
+    CoNLL-U.
+    """
+    with usage():
+        asked = Query(pattern=pattern)
+    write_set(asked, files, None, form, texts, counted, on_error)
+
+
+@command.command()
+@click.argument("pattern")
+@click.argument("source", type=Reads())
+@click.argument("target", type=Reads())
+@click.argument("links", type=Reads())
+@in_section("Links")(
+    "--side", type=click.Choice(["source", "target"]), default="source", help="Sentences that PATTERN describes."
+)
+@in_section("Links")(
+    "--min-move", type=click.IntRange(0, 10**6), metavar="N", help="The word moves more than N positions."
+)
+@options_of(WordQuery, "A word that it is linked to", prefix="linked-")
+@set_options
+def linked(
+    pattern: str,
+    source: str,
+    target: str,
+    links: str,
+    side: str,
     min_move: int | None,
     form: Form | None,
     texts: tuple[str, ...],
@@ -128,23 +179,36 @@ def query(
     on_error: OnError,
     **settings: Any,
 ) -> None:
-    """Find sentences by words of your choice.
+    """Find sentences by words and the words of the translation that they are linked to.
 
-    A sentence, from parse records or CoNLL-U, matches if one word has all the properties. In a PATTERN, * stands for
-    any text and ? for any letter; case is ignored. A PATTERN in quotes is literal, and /…/ a regular expression.
-    --pattern describes several words, their arcs and their order.
+    PATTERN is as for `synmt challenge pattern`; its first word must be linked. SOURCE and TARGET have parse records or
+    CoNLL-U, and LINKS has a line `0-0 1-2 ...` per pair.
     """
-    other = target or source
-    beside = Translation(other, links, is_source=source is not None) if other and links else None
+    with usage():
+        other = config_of(WordQuery, settings, "linked-")
+        asked = Query(pattern=pattern, linked=other, min_move=-1 if min_move is None else min_move)
+    described, translation = (source, target) if side == "source" else (target, source)
+    beside = Translation(translation, links, is_source=side == "target")
+    write_set(asked, (described,), beside, form, texts, counted, on_error)
+
+
+def write_set(
+    query: Query,
+    files: tuple[str, ...],
+    beside: Translation | None,
+    form: Form | None,
+    texts: tuple[str, ...],
+    counted: tuple[str, ...],
+    on_error: OnError,
+) -> None:
+    """Write the sentences that match a query, or the counts of values of their words."""
     bad = BadLines(on_error)
     with usage():
-        linked = config_of(WordQuery, settings, "linked-")
-        asked = query_of(settings, linked, -1 if min_move is None else min_move)
-        counts = Counts(asked, counted)
+        counts = Counts(query, counted)
     if counted:
-        lines = query_counts(asked, counts, files, beside, bad)
+        lines = query_counts(query, counts, files, beside, bad)
     else:
-        lines = query_set(asked, files, beside, form, texts, bad)
+        lines = query_set(query, files, beside, form, texts, bad)
     write_lines(lines)
     bad.report()
 

@@ -17,7 +17,7 @@ EPILOG = """
 \b
 Examples:
   synmt cite --model mask+pascal > used.bib
-  synmt cite --method hmms --parser udpipe --metric bleu,chrf
+  synmt cite --method hmm+neural-hmm --parser udpipe --metric bleu,chrf
 """
 
 

@@ -1,7 +1,6 @@
 """`synmt inspect`"""
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -10,14 +9,15 @@ import click
 from synmt.cli.metric_options import output_format
 from synmt.cli.options import bad_input, or_stdin
 from synmt.cli.paths import Reads
-from synmt.cli.sections import SectionGroup, SectionOption, options_of
-from synmt.inspection import PictureConfig, PictureForm
+from synmt.cli.sections import SectionGroup, options_of
+from synmt.inspection import PictureForm
 from synmt.metrics.config import MetricConfig
-from synmt.options import config_of
 from synmt.streams import LineWriter, WrongUsage, nth_line, read_lines, readable, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from synmt.inspection.sentence import ReadSentence
 
 EPILOG = """
 \b
@@ -25,29 +25,24 @@ Examples:
   synmt inspect strengths model
   synmt inspect strengths model --format svg > strengths.svg
   synmt inspect attention model test.en --layer 1 --format png > layer.png
-  synmt inspect attention model test.en --format html > attention.html
+  synmt inspect attention-page model test.en > attention.html
   synmt inspect links found.jsonl > links.html
   synmt inspect curves base model --format png > curves.png
   synmt inspect relations parsed.jsonl --references gold.jsonl
   synmt inspect reliability found.jsonl --references gold.links
 """
 PICTURES = get_args(PictureForm)
-OF_PICTURES = tuple(f"--format {each}" for each in PICTURES)
-of_matrices = partial(click.option, cls=SectionOption, unless="--format html")  # a page shows all layers and heads
-
 sentence_number = click.option(
     "--sentence", type=click.IntRange(1, 10**9), default=1, metavar="N", help="Line number of the sentence, from 1."
 )
 
 
+side = click.option("--side", type=click.Choice(["source", "target"]), default="source", help="Encoder or decoder.")
+
+
 def form(*names: str) -> Any:
-    """Make the option --format and the options of PictureConfig."""
-    chosen = click.option(
-        "--format", "form", cls=SectionOption, type=click.Choice(names), default=names[0], help="Format of the output."
-    )
-    of_pictures = options_of(PictureConfig, "Pictures", needs=OF_PICTURES, only=["title", "width"])
-    of_png = options_of(PictureConfig, "Pictures", needs=("--format png",), only=["dpi"])
-    return lambda command: chosen(of_pictures(of_png(command)))
+    """Make the option --format."""
+    return click.option("--format", "form", type=click.Choice(names), default=names[0], help="Format of the output.")
 
 
 reference = click.option("-r", "--references", required=True, metavar="REF", type=Reads(), help="File of references.")
@@ -64,7 +59,7 @@ def command() -> None:
 @command.command()
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=Reads(path_type=Path))
 @form("text", "tsv", "json", "jsonl", *PICTURES)
-def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
+def strengths(models: tuple[Path, ...], form: str) -> None:
     """Show the strengths of syntax masks.
 
     The table has relations by heads, with minimum, maximum and range.
@@ -75,67 +70,73 @@ def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
     from synmt.model.folder import ModelFolder
 
     found = [open_strengths(ModelFolder.open(model, ModelConfig)) for model in models]
-    write(TABLES, (found,), lambda figure, found: draw_matrices(figure, *strengths_matrices(found)), form, look)
+    write(TABLES, (found,), lambda figure, found: draw_matrices(figure, *strengths_matrices(found)), form)
+
+
+@command.command(hints={"--links": "`synmt inspect attention-page` shows links, too"})
+@click.argument("model", type=Reads(path_type=Path))
+@click.argument("file", default="-", type=Reads())
+@sentence_number
+@side
+@click.option("--layer", type=click.IntRange(1, 256), default=1, help="Layer to show.")
+@click.option("--head", type=click.IntRange(1, 2**16), help="Head to show, instead of all.")
+@click.option(
+    "--show", type=click.Choice(["weights", "strengths"]), default="weights",
+    help="Attention, or the strength of the mask.",
+)  # fmt: skip
+@form("tsv", "json", "jsonl", *PICTURES)
+def attention(
+    model: Path, file: str, sentence: int, side: str, layer: int, head: int | None, show: Any, form: str
+) -> None:
+    """Show the heads on one sentence of FILE.
+
+    FILE holds text, parse records or mask records. Shows the encoder, or the decoder on its translation of the
+    sentence.
+    """
+    from synmt.inspection.matrix import TABLES, draw_matrices
+    from synmt.inspection.sentence import head_matrices
+
+    if side == "target" and show == "strengths":
+        raise WrongUsage("--show strengths needs --side source: decoders have no masks")
+    write(TABLES, head_matrices(read_attention(model, file, sentence, side), show, layer, head), draw_matrices, form)
 
 
 @command.command()
 @click.argument("model", type=Reads(path_type=Path))
 @click.argument("file", default="-", type=Reads())
 @sentence_number
-@click.option("--side", type=click.Choice(["source", "target"]), default="source", help="Encoder or decoder.")
-@of_matrices("--layer", type=click.IntRange(1, 256), default=1, help="Layer to show.")
-@of_matrices("--head", type=click.IntRange(1, 2**16), help="Head to show, instead of all.")
-@of_matrices(
-    "--show", type=click.Choice(["weights", "strengths"]), default="weights",
-    help="Attention, or the strength of the mask.",
-)  # fmt: skip
-@click.option(
-    "--links", cls=SectionOption, needs="--format html", metavar="FILE", type=Reads(),
-    help="Also show these links of `synmt align`.",
-)  # fmt: skip
-@form("tsv", "json", "jsonl", *PICTURES, "html")
-def attention(
-    model: Path,
-    file: str,
-    sentence: int,
-    side: str,
-    layer: int,
-    head: int | None,
-    show: Any,
-    links: str | None,
-    form: str,
-    **look: Any,
-) -> None:
-    """Show the heads on one sentence of FILE.
+@side
+@click.option("--links", metavar="FILE", type=Reads(), help="Also show these links of `synmt align`.")
+def attention_page(model: Path, file: str, sentence: int, side: str, links: str | None) -> None:
+    """Write an HTML page of all layers and heads on one sentence of FILE, with its trees and links.
 
     FILE holds text, parse records or mask records. Shows the encoder, or the decoder on its translation of the
-    sentence. An html page shows all layers and heads, the trees of the sentence and its links.
+    sentence.
     """
-    from synmt.inspection.matrix import TABLES, draw_matrices
-    from synmt.inspection.sentence import head_matrices, read_sentence, read_translation
+    from synmt.inspection.alignment import nth_links, read_alignments
+    from synmt.inspection.page import attention_page
+
+    read = read_attention(model, file, sentence, side)
+    linked = read_alignments([nth_links(links, sentence)])[0] if links else None
+    text = read.record.text or " ".join(read.record.tokens)
+    write_lines([attention_page(read, readable(f"{model}: {text}"), linked)])
+
+
+def read_attention(model: Path, file: str, sentence: int, side: str) -> "ReadSentence":
+    """Return a sentence of a file as the encoder or the decoder of a model reads it. Raises BadInput."""
+    from synmt.inspection.sentence import read_sentence, read_translation
     from synmt.model.config import ModelConfig
     from synmt.model.folder import ModelFolder
 
-    if side == "target" and show == "strengths":
-        raise WrongUsage("--show strengths needs --side source: decoders have no masks")
     folder = ModelFolder.open(model, ModelConfig)
-    read = (read_sentence if side == "source" else read_translation)(folder, nth_line(file, sentence))
-    if form == "html":
-        from synmt.inspection.alignment import nth_links, read_alignments
-        from synmt.inspection.page import attention_page
-
-        linked = read_alignments([nth_links(links, sentence)])[0] if links else None
-        text = read.record.text or " ".join(read.record.tokens)
-        write_lines([attention_page(read, readable(f"{model}: {text}"), linked)])
-    else:
-        write(TABLES, head_matrices(read, show, layer, head), draw_matrices, form, look)
+    return (read_sentence if side == "source" else read_translation)(folder, nth_line(file, sentence))
 
 
 @command.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=Reads())
 @sentence_number
 @form("tsv", "json", "jsonl", *PICTURES, "html")
-def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> None:
+def alignment(files: tuple[str, ...], sentence: int, form: str) -> None:
     """Show word alignments of one sentence pair, side by side.
 
     Each FILE has lines of `synmt align --format jsonl` or GIZA++'s A3 format; all but one may have only links.
@@ -150,7 +151,7 @@ def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> 
 
         write_lines([alignment_page(*shown, " ".join(found[0].source))])
     else:
-        write(TABLES, shown, draw_matrices, form, look)
+        write(TABLES, shown, draw_matrices, form)
 
 
 @command.command()
@@ -169,7 +170,7 @@ def links(file: str) -> None:
 @command.command()
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=Reads(path_type=Path))
 @form(*PICTURES, "json", "jsonl")
-def curves(models: tuple[Path, ...], form: Any, **look: Any) -> None:
+def curves(models: tuple[Path, ...], form: Any) -> None:
     """Draw the losses and scores of training runs.
 
     MODEL is a model folder or a log.tsv.
@@ -177,7 +178,7 @@ def curves(models: tuple[Path, ...], form: Any, **look: Any) -> None:
     from synmt.inspection.curves import TABLES, draw_curves, read_curves
 
     runs = [read_curves(model) for model in models]
-    write(TABLES, (runs,), draw_curves, form, look)
+    write(TABLES, (runs,), draw_curves, form)
 
 
 @command.command()
@@ -217,13 +218,7 @@ def reliability(hypotheses: tuple[str, ...], references: str, reference_base: in
         write_lines(report_reliability(files, MetricConfig(reference_base=reference_base), form))
 
 
-def write(
-    tables: "Mapping[str, Callable[..., Iterable[str]]]",
-    shown: tuple[Any, ...],
-    draw: Any,
-    form: Any,
-    look: "Mapping[str, Any]",
-) -> None:
+def write(tables: "Mapping[str, Callable[..., Iterable[str]]]", shown: tuple[Any, ...], draw: Any, form: Any) -> None:
     """Write a table of `shown`, or the picture of it that `draw` draws."""
     if form in tables:
         return write_lines(tables[form](*shown))
@@ -231,6 +226,6 @@ def write(
 
     if form != "svg" and sys.stdout is not None and sys.stdout.isatty():
         raise WrongUsage(f"will not print a {form.upper()} to the terminal: redirect it to a file with >")
-    data = picture(lambda figure: draw(figure, *shown), form, config_of(PictureConfig, look))
+    data = picture(lambda figure: draw(figure, *shown), form)
     with LineWriter() as output:
         output.write_bytes(data)

@@ -14,20 +14,19 @@ from synmt.metrics.testsets import reference_files
 from synmt.options import Choice, Rules, option_names
 
 DEFAULT = "bleu", "chrf"
-TABLES = "--test sign", "--segments"  # tests that read tables of scores
 
 
 def metric_names(context: click.Context, parameter: click.Parameter, names: str) -> list[str]:
     chosen = names.split(",")
     for name in chosen:
         if name not in METRICS:
-            raise click.BadParameter(unknown(name, "test the scores with synmt significance --segments"))
+            raise click.BadParameter(unknown(name, "test the scores with synmt segment-test"))
     return chosen
 
 
 def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --metric and the settings of MetricConfig."""
-    names = in_section("Metrics", unless=TABLES)(
+    names = in_section("Metrics")(
         "-m",
         "--metric",
         "metrics",
@@ -36,7 +35,7 @@ def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="NAME,...",
         help=f"Any of {', '.join(METRICS)}.",
     )
-    return names(options_of(MetricConfig, "Metrics", unless=TABLES)(command))
+    return names(options_of(MetricConfig, "Metrics")(command))
 
 
 def choose_metrics(given: Mapping[str, Any]) -> Choice:
@@ -55,17 +54,16 @@ def choose_metrics(given: Mapping[str, Any]) -> Choice:
 RULES = Rules(choose_metrics, owners)
 
 
-def references(required: bool) -> Callable[..., Any]:
-    return in_section("Input", unless=TABLES)(
-        "-r",
-        "--references",
-        multiple=True,
-        required=required,
-        metavar="REF",
-        type=Reads(),
-        callback=lambda context, parameter, names: reference_files(names),
-        help="References: files, or a set as sacrebleu:wmt17/en-de.",
-    )
+references = in_section("Input")(
+    "-r",
+    "--references",
+    multiple=True,
+    required=True,
+    metavar="REF",
+    type=Reads(),
+    callback=lambda context, parameter, names: reference_files(names),
+    help="References: files, or a set as sacrebleu:wmt17/en-de.",
+)
 
 
 def output_format(text: str, unless: tuple[str, ...] = ()) -> Callable[..., Any]:

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
+from synmt.alignment import ALIGNERS
 from synmt.cli.paths import Reads
 from synmt.cli.sections import in_section
 from synmt.streams import BadInput, WrongUsage
@@ -33,12 +35,19 @@ of_aligner = in_section("Links")(
 bpe = in_section("Options")(
     "--bpe",
     "segment",
-    unless="--invert",
     metavar="CODES",
     type=Reads(),
     callback=_segmenter,
     help="Split words into subwords with these BPE codes.",
 )
+
+
+class Method(click.Choice[str]):
+    """A method of alignment, or several joined by `+`."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        """Fail for a name that is not a method."""
+        return value if value in ALIGNERS else super().convert(value, parameter, context)
 
 
 def or_stdin(files: tuple[str, ...]) -> tuple[str, ...]:

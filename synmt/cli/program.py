@@ -32,6 +32,8 @@ GROUPS = {
         "logprob": "Write the log-probabilities of given translations.",
         "score": "Score translations, parses or word links.",
         "significance": "Test whether systems differ significantly.",
+        "sign-test": "Test whether systems win more test sets than a baseline.",
+        "segment-test": "Test sentence scores of another program, such as COMET's.",
         "run": "Train, test and compare the systems of a run file.",
         "challenge": "Find sentences for syntactic challenge sets.",
         "inspect": "Show what models and aligners have learned, and where they err.",
@@ -40,7 +42,8 @@ GROUPS = {
     "Building blocks": {
         "linearize": "Write parse records as bracketed token lines.",
         "make-masks": "Write the attention masks of parse records.",
-        "transitions": "Convert dependency trees to target strings and back.",
+        "transitions": "Write dependency trees as target strings.",
+        "read-transitions": "Read target strings, and write their words or trees.",
         "bpe": "Learn, apply and undo byte pair encoding.",
         "strip-markup": "Remove inline markup from text, for translation.",
         "average": "Average the parameters of several models.",

@@ -21,7 +21,7 @@ Examples:
   synmt score base.de mask.de -r test.de --confidence --format latex
   synmt score base.de mask.de -r test.de --by-length 10,20 --source test.en
   synmt parse test.en | synmt score --references gold.ptb --metric evalb
-  synmt score found.links --references gold.links --metric aer,precision,recall
+  synmt score test.links --references gold.links --metric aer,precision
 """
 HINTS = {
     "--by-relation": "`synmt inspect relations` compares trees relation by relation",
@@ -46,7 +46,7 @@ COMMON = "references metric by-length by-sentence confidence source format token
 
 @click.command(cls=SectionCommand, epilog=EPILOG, rules=RULES, hints=HINTS, common=COMMON)
 @click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads())
-@references(required=True)
+@references
 @in_input(
     "--source", metavar="FILE", needs=("--by-length", "--target"), type=Reads(),
     callback=lambda context, parameter, name: source_file(name),

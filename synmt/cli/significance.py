@@ -5,44 +5,31 @@ from typing import Any
 import click
 
 from synmt.cli.metric_options import RULES, metric_options, output_format, references
-from synmt.cli.options import bad_input, or_stdin, usage
+from synmt.cli.options import bad_input, usage
 from synmt.cli.paths import Reads
-from synmt.cli.sections import SectionCommand, in_section, options_of
+from synmt.cli.sections import SectionCommand, options_of
 from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.options import config_of
-from synmt.streams import WrongUsage, read_lines, write_lines
+from synmt.streams import WrongUsage, write_lines
 
 EPILOG = """
 \b
 Examples:
   synmt significance base.de mask.de --references test.de
   synmt significance base.de mask.de -r test.de --test randomization
-  synmt significance --test sign scores.tsv
-  synmt significance --segments comet.tsv
 """
+HINTS = dict.fromkeys(("--segments", "--lower-is-better"), "`synmt segment-test` compares tables of sentence scores")
+COMMON = "references test resamples seed against level metric format"
 
 
-COMMON = "references segments test resamples seed against level metric format"
-
-
-@click.command(cls=SectionCommand, epilog=EPILOG, rules=RULES, common=COMMON)
+@click.command(cls=SectionCommand, epilog=EPILOG, rules=RULES, hints=HINTS, common=COMMON)
 @click.argument("systems", nargs=-1, metavar="[BASELINE SYSTEM...]", type=Reads())
-@references(required=False)
-@in_section("Input", unless="--test sign")(
-    "--segments", is_flag=True, help="Read a table of sentence scores, such as COMET's.",
-)  # fmt: skip
-@in_section("Input", needs="--segments")("--lower-is-better", is_flag=True, help="Lower scores are better.")
+@references
 @options_of(SignificanceConfig, "Test", short={"test": "-t"})
 @metric_options
 @output_format("How to print the table")
 def command(
-    systems: tuple[str, ...],
-    references: tuple[str, ...],
-    segments: bool,
-    lower_is_better: bool,
-    metrics: list[str],
-    form: str,
-    **settings: Any,
+    systems: tuple[str, ...], references: tuple[str, ...], metrics: list[str], form: str, **settings: Any
 ) -> None:
     """Test whether systems differ significantly from a baseline.
 
@@ -62,31 +49,18 @@ def command(
     at least the observed one (approximate randomization, two-sided). sacreBLEU's --paired-ar does not count equal
     differences.
 
-    sign: the probability of at least as many wins over test sets, without ties. Reads tables from `synmt score
-    --format tsv` instead of hypotheses.
-
-    With --segments, the input is a table of sentence scores: the names of the systems, then one row per sentence.
+    `synmt segment-test` compares scores of other programs, and `synmt sign-test` compares systems over test sets.
     """
     with usage():
         config = config_of(SignificanceConfig, settings)
-    is_sign = config.test == "sign"
-    if segments and len(systems) > 1:
-        raise WrongUsage("--segments reads one table")
-    if not is_sign and not segments and not (references and len(systems) > 1):
-        raise WrongUsage("give the files of two or more systems, and --references")
+    if len(systems) < 2:
+        raise WrongUsage("give the files of two or more systems")
 
-    from synmt.metrics.comparisons import compare_settings, read_settings, report_findings, report_signs
+    from synmt.metrics.comparisons import report_findings
     from synmt.metrics.reading import Files, open_input
-    from synmt.metrics.segments import read_segments
     from synmt.metrics.significance import compare
 
     with bad_input():
-        if is_sign:
-            tables = read_settings(read_lines(or_stdin(systems)))
-            return write_lines(report_signs(compare_settings(*tables), form))
-        if segments:
-            given = read_segments(read_lines(or_stdin(systems)), not lower_is_better)
-        else:
-            given = open_input(metrics, Files(systems, references), config_of(MetricConfig, settings))
+        given = open_input(metrics, Files(systems, references), config_of(MetricConfig, settings))
         found = compare(given, config.test, config.resamples, config.seed, config.against)
     write_lines(report_findings(found, config.level, form))

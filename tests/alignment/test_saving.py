@@ -19,8 +19,8 @@ from tests.alignment.embeddings.test_aligner import encoder
 
 __all__ = ["encoder"]
 PAIRS, _ = bitext(30)
-SETTINGS: dict[str, dict[str, Any]] = {"hmm": {}, "hmms": QUICK_NEURAL, "neural-hmm": QUICK_NEURAL, "eflomal": {}}
-EXACT = "hmm", "hmms", "neural-hmm", "systran-align"  # their sums always have the same order
+SETTINGS: dict[str, dict[str, Any]] = {"hmm": {}, "auto": QUICK_NEURAL, "neural-hmm": QUICK_NEURAL, "eflomal": {}}
+EXACT = "hmm", "auto", "neural-hmm", "systran-align"  # their sums always have the same order
 PACKAGES = {"eflomal": "eflomal", "systran-align": "systran_align"}
 
 

@@ -22,7 +22,7 @@ def test_alignments_equal_those_of_the_command(tmp_path: Path) -> None:
     assert list(map(str, found)) == fitted
     assert [(" ".join(each.source), " ".join(each.target)) for each in found] == [*PAIRS, ("", "")]
     aligner = synmt.Aligner.load(tmp_path / "kept")
-    assert repr(aligner) == "<Aligner hmms>"
+    assert repr(aligner) == "<Aligner auto>"
     again = aligner.link([(source.split(), target.split()) for source, target in PAIRS], threshold=1.0)
     expected = in_process("link", str(tmp_path / "kept"), "--threshold", "1", text=TEXT).decode().splitlines()
     assert [str(each) for each in again] == expected[:-1] != fitted[:-1]
@@ -60,7 +60,7 @@ def test_notes_are_those_of_the_command(tmp_path: Path) -> None:
 def test_defaults_without_effect_are_left_out() -> None:
     """A value that is the default is accepted wherever the setting may be left out."""
     given: dict[str, Any] = {"tree_dropout": 0.0, "norm": "post", "pascal_heads": 2, "embeddings_layer": 8}
-    for method in ("hmm", "hmms"):
+    for method in ("hmm", "auto"):
         plain, same = (list(synmt.align(PAIRS, method, **more)) for more in ({}, given))
         assert same == plain
 
@@ -100,11 +100,11 @@ def test_a_fit_is_resumed_by_its_own_method(tmp_path: Path) -> None:
     [
         (lambda: synmt.align(PAIRS, "hm"), ValueError, "unknown method 'hm'"),
         (lambda: synmt.align(PAIRS, epoch=3), TypeError, "unknown setting 'epoch'"),  # type: ignore[call-arg]
-        (lambda: synmt.align(PAIRS, "hmm", width=3), ValueError, "hmm does not use width; it belongs to hmms"),
+        (lambda: synmt.align(PAIRS, "hmm", width=3), ValueError, "hmm does not use width; it belongs to auto"),
         (lambda: synmt.symmetrize("x", PAIRS, epochs=3), TypeError, "unknown setting 'epochs'"),  # type: ignore[call-arg]
         (lambda: synmt.symmetrize("x", PAIRS, format="talp"), TypeError, "unknown setting 'format'"),  # type: ignore[call-arg]
         (lambda: synmt.symmetrize("x", PAIRS, heuristic="union"), ValueError, "^union merges two files of links"),
-        (lambda: synmt.align(PAIRS, "hmm", device="cpu"), ValueError, "^hmm does not use device; it belongs to hmms, "),
+        (lambda: synmt.align(PAIRS, "hmm", device="cpu"), ValueError, "^hmm does not use device; it belongs to auto, "),
         (lambda: synmt.align(PAIRS, resume=True), ValueError, "^resume needs out$"),
         (lambda: synmt.align(PAIRS, "hmm", out="x", resume=True), ValueError, "^hmm does not use resume; it belongs"),
         (lambda: synmt.align([], "embeddings", symmetrize="mean"), ValueError, "^symmetrize mean: only links with w"),
@@ -115,8 +115,8 @@ def test_a_fit_is_resumed_by_its_own_method(tmp_path: Path) -> None:
         ),
         (lambda: synmt.align(PAIRS, "hmm", hmm_rounds=-1), ValueError, "^hmm_rounds cannot be -1$"),
         (lambda: synmt.align(PAIRS, neural_hmm_null=0), ValueError, "^neural_hmm_null cannot be 0$"),
-        (lambda: synmt.align(PAIRS, guide="links"), ValueError, "hmms does not use guide; it belongs to mask-align"),
-        (lambda: synmt.align(PAIRS, links_by="posterior"), ValueError, "hmms does not use links_by"),
+        (lambda: synmt.align(PAIRS, guide="links"), ValueError, "auto does not use guide; it belongs to mask-align"),
+        (lambda: synmt.align(PAIRS, links_by="posterior"), ValueError, "auto does not use links_by"),
         (lambda: synmt.align(PAIRS, "embeddings", embeddings_alpha=0.5), ValueError, "needs embeddings_rule itermax"),
         (lambda: synmt.align(PAIRS, threshold=3), ValueError, "threshold cannot be 3"),
         (lambda: synmt.align([]), synmt.BadInput, "no sentence pairs"),

@@ -110,7 +110,7 @@ def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
     """As on the command line, with a message that names the keyword."""
     metrics = options_in(MetricConfig), Rules(lambda given: choose_metrics(["bleu", "chrf"]), owners)
     calls: dict[str, tuple[Callable[..., object], Mapping[str, Setting], Rules, dict[str, Any]]] = {
-        "align": (partial(synmt.align, [], "hmms"), choice.known(), choice.RULES, {"format": "jsonl"}),
+        "align": (partial(synmt.align, [], "auto"), choice.known(), choice.RULES, {"format": "jsonl"}),
         "parse": (partial(synmt.parse, [], "udpipe"), options_in(ParserConfig), RULES, {"parser": "udpipe"}),
         "score": (partial(synmt.score, ["a"], ["a"]), *metrics, {}),
         "significance": (partial(synmt.significance, {"a": ["a"], "b": ["b"]}, ["a"]), *metrics, {}),

@@ -41,7 +41,7 @@ CASES: dict[str, list[Callable[[], Any]]] = {
     ],
     "align": [
         lambda: list(synmt.align(PAIRS, "hmm")),
-        lambda: list(synmt.align(PAIRS, "hmms", epochs=1, width=16, device="cpu")),
+        lambda: list(synmt.align(PAIRS, "auto", epochs=1, width=16, device="cpu")),
         lambda: list(synmt.align(PAIRS, "mask-align", **TINY)),
         lambda: list(synmt.align(PAIRS, "shift-att", **TINY)),
         lambda: synmt.align([], "hmm"),
@@ -79,6 +79,8 @@ CASES: dict[str, list[Callable[[], Any]]] = {
         lambda: synmt.score(["a"], ["a"], ["b"]),
     ],
     "read_record": [lambda: synmt.read_record(RECORD)],
+    "segment_test": [lambda: synmt.segment_test({"one": [1.0, 2.0], "other": [2.0, 3.0]}, resamples=100)],
+    "sign_test": [lambda: synmt.sign_test({"one": [1.0, 2.0], "other": [2.0, 3.0]})],
     "significance": [lambda: synmt.significance({"one": ["a b"], "other": ["b a"]}, ["a b"], resamples=100)],
     "symmetrize": [lambda: list(synmt.symmetrize("links", PAIRS[:1]))],
     "train": [lambda: synmt.train(PAIRS, out=TemporaryDirectory().name, **TINY)],

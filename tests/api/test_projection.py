@@ -37,5 +37,5 @@ def test_a_device_that_nothing_uses_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^device needs aligner$"):
         synmt.project(PAIRS, device="cpu")
     list(synmt.align([("a b", "c d")] * 9, "hmm", out=tmp_path / "hmm"))
-    with pytest.raises(ValueError, match=r"^hmm does not use device; it belongs to hmms, "):
+    with pytest.raises(ValueError, match=r"^hmm does not use device; it belongs to auto, "):
         synmt.project([pair[:2] for pair in PAIRS], tmp_path / "hmm", device="cpu")

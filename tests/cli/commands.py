@@ -19,6 +19,7 @@ from tests.cli import ask, warm
 # `train` where they are killed or started by torchrun, and the others by `synmt(..., cold=True)`.
 SLOW = (
     "align", "average", "inspect", "link", "logprob", "parse", "run", "score", "significance", "train", "transitions",
+    "read-transitions",
     "translate",
 )  # fmt: skip
 COLD = f"{sys.executable} -m synmt"

@@ -93,8 +93,8 @@ def test_a_bad_sentence_with_links_can_be_skipped(tmp_path: Path) -> None:
     (tmp_path / "source").write_text(good + good.replace("2,0", "2,1") + good)
     (tmp_path / "target").write_text(good * 3)
     (tmp_path / "links").write_text("0-0 1-1\n" * 3)
-    beside = ["--target", tmp_path / "target", "--links", tmp_path / "links", "--linked-upos", "NOUN"]
-    done = synmt("challenge", "query", "--upos", "NOUN", *beside, "--on-error", "blank", tmp_path / "source")
+    files = [tmp_path / name for name in ("source", "target", "links")]
+    done = synmt("challenge", "linked", "N [upos=NOUN]", *files, "--linked-upos", "NOUN", "--on-error", "blank")
     assert (done.returncode, done.stdout) == (0, "1\n3\n")
 
 
@@ -107,8 +107,8 @@ def test_sentences_as_they_are_have_no_parallel_lines(tmp_path: Path) -> None:
 def test_brackets_in_a_query_mean_themselves() -> None:
     text = "1\ta\t_\tNOUN\t_\t{}=Sing\t0\troot\t_\t_\n\n"
     both = text.format("Number[psor]") + text.format("Numberp")
-    for given in ("--feature", "Number[psor]=Sing"), ("--pattern", 'N [feature="Number[psor]=Sing"]'):
-        assert synmt("challenge", "query", *given, text=both).stdout == "1\n"
+    for given in ("query", "--feature", "Number[psor]=Sing"), ("pattern", 'N [feature="Number[psor]=Sing"]'):
+        assert synmt("challenge", *given, text=both).stdout == "1\n"
 
 
 def test_reordering(tmp_path: Path) -> None:

@@ -12,12 +12,15 @@ from tests.cli.commands import synmt
 LINK = '{"source": ["a"], "target": ["\\"", "c"], "links": [[0, 0, 0.5]]}\n'
 LOG = "update\tloss\n1\t2.5\n2\tnan\n"
 RECORD = '{"tokens": ["\\""], "upos": ["X"], "heads": [0], "deprels": ["root"]}\n'
-FILES = {"ref": 'a "b\nc\n', "x": 'a "b\nd\n', "links": LINK, "log.tsv": LOG, "gold": "0-0\n", "record": RECORD}
+FILES = {"ref": 'a "b\nc\n', "x": 'a "b\nd\n', "links": LINK, "log.tsv": LOG, "gold": "0-0\n", "record": RECORD,
+    "scores.tsv": "system\tmetric\tscore\na\tBLEU\t1\nb\tBLEU\t2\n", "comet.tsv": "a\tb\n1\t2\n",
+}  # fmt: skip
 # Every command with a format json, without those that need a model or a run.
 COMMANDS = [
     "score x -r ref", "score x ref -r ref --by-length 1", "score x -r ref --by-sentence", "score x -r ref --confidence",
     "inspect relations record -r record", "inspect reliability links -r gold", "significance x ref -r ref",
-    "significance x ref -r ref -m ter", "inspect alignment links links", "inspect curves log.tsv log.tsv",
+    "significance x ref -r ref -m ter", "sign-test scores.tsv", "segment-test comet.tsv",
+    "inspect alignment links links", "inspect curves log.tsv log.tsv",
 ]  # fmt: skip
 
 
@@ -35,7 +38,8 @@ def test_what_offers_json_offers_jsonl() -> None:
     with_json = {name for name, each in choices().items() if "json" in each}
     assert all("jsonl" in each for name, each in choices().items() if name in with_json)
     assert with_json == {
-        "synmt score", "synmt significance", "synmt run", "synmt inspect alignment", "synmt inspect attention",
+        "synmt score", "synmt significance", "synmt sign-test", "synmt segment-test",
+        "synmt run", "synmt inspect alignment", "synmt inspect attention",
         "synmt inspect curves", "synmt inspect strengths", "synmt inspect relations", "synmt inspect reliability",
     }  # fmt: skip
 

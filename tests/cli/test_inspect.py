@@ -60,7 +60,7 @@ def test_attention_as_a_table_a_picture_and_a_page() -> None:
     fields = json.loads(inspect("attention pascal in.jsonl --sentence 3 --layer 2 --head 1 --format jsonl"))
     assert fields["matrix"] == "layer 2, head 1" and fields["query"] == ["He", "is", "my", "fa@@", "ther", "."]
     assert all(sum(row) == pytest.approx(1) for row in fields["values"])
-    page = inspect("attention pascal in.jsonl --sentence 3 --links aligned.jsonl --format html").decode()
+    page = inspect("attention-page pascal in.jsonl --sentence 3 --links aligned.jsonl").decode()
     assert page.startswith("<!doctype html>") and page.endswith("</html>\n") and '"Vater"' in page
     target = json.loads(inspect("attention pascal in.jsonl --side target --head 1 --format jsonl"))
     assert target["query"][0] == "<s>" and target["values"][0][0] == 1
@@ -100,9 +100,9 @@ def test_bad_input_gives_one_cause(arguments: str, cause: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "cause"),
     [
-        ("attention pascal in.jsonl --links aligned.jsonl", "--links needs --format html"),
+        ("attention pascal in.jsonl --links aligned.jsonl", "unknown option --links; `synmt inspect attention-page`"),
         ("attention mask in.jsonl --side target --show strengths", "--show strengths needs --side source"),
-        ("attention pascal - --links - --format html", "standard input can be read only once"),
+        ("attention-page pascal - --links -", "standard input can be read only once"),
     ],
 )
 def test_wrong_usage(arguments: str, cause: str) -> None:

@@ -42,7 +42,7 @@ SCORES = [
 ]  # fmt: skip
 SHOWN = [
     *(f"inspect alignment LINKS LINKS --format {form}" for form in ("tsv", "json", "jsonl", "html")),
-    "inspect alignment LINKS LINKS --title TEXT --format svg",
+    "inspect alignment LINKS LINKS --format svg",
     *(f"inspect curves LOGS LOGS --format {form}" for form in ("json", "jsonl", "svg")),
     "inspect links LINKS",
     "score TEXT -r TEXT --by-sentence --format jsonl",

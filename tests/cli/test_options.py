@@ -25,7 +25,6 @@ from synmt.alignment.published.attention.aligner import AttentionAligner
 from synmt.alignment.published.attention.aligner import fitting_config as of_translation
 from synmt.alignment.published.mask_align.aligner import fitting_config as of_mask_align
 from synmt.api.scoring import score
-from synmt.cli.inspect import PICTURES
 from synmt.cli.manual import root, with_those_below
 from synmt.cli.program import cli
 from synmt.cli.sections import SectionCommand, SectionOption
@@ -90,7 +89,9 @@ def lines(folder: Path) -> Iterator[Line]:
         "bpe learn": ["--merges", "3"],
         "bpe apply": ["--codes", FILE], "average": ["model", "--out", "x"], "export": ["model", "--out", "x"],
         "train": ["--tsv", "-", "--out", "x"], "run": ["x.toml"], "challenge reordering": ["x", "y", "z"],
-        "inspect strengths": ["model"], "inspect attention": ["model"], "inspect alignment": ["x"],
+        "challenge pattern": ["V []", FILE], "challenge linked": ["V []", "x", "y", "z"],
+        "inspect strengths": ["model"], "inspect attention": ["model"], "inspect attention-page": ["model"],
+        "inspect alignment": ["x"],
         "inspect curves": ["model"], "inspect relations": ["--references", FILE],
         "inspect reliability": ["--references", FILE], "logprob": ["model"],
     }  # fmt: skip
@@ -118,14 +119,8 @@ def lines(folder: Path) -> Iterator[Line]:
     for more in (["bleu", "--smooth-method", "floor"], ["ter", "--ter-normalized"], ["ter", "--ter-no-punct"]):
         for name in ("score", "significance"):
             yield name, [*minimal[name], "--metric", *more]
-    yield "significance", [FILE, "--segments"]
     for test in next(each for each in settings_of(SignificanceConfig) if each.name == "test").choices:
-        yield "significance", [*(minimal["significance"] if test != "sign" else [FILE]), "--test", test]
-    for name in ("strengths", "attention", "alignment", "curves"):
-        for form in (*PICTURES, "html", "json", "jsonl", "tsv", "text"):
-            option = next(each for each in commands()[f"inspect {name}"].params if each.name == "form")
-            if form in option.type.choices:  # type: ignore[attr-defined]
-                yield f"inspect {name}", [*minimal[f"inspect {name}"], "--format", form]
+        yield "significance", [*minimal["significance"], "--test", test]
     for kind in ("text", "tokens", "ptb", "conllu", "records"):
         yield "parse", ["--input", kind]
         for parser in next(each for each in settings_of(ParserConfig) if each.name == "parser").choices:
@@ -133,10 +128,7 @@ def lines(folder: Path) -> Iterator[Line]:
             yield "parse", ["--input", kind, *again, "--parser", str(parser)]
             yield "parse", ["--input", kind, *again, "--parser", str(parser), "--model", "x"]
     yield "score", [*minimal["score"], "--metric", "aer", "--source", FILE, "--target", FILE]
-    yield "transitions", ["--invert"]
     yield "project", ["--method", "direct"]
-    for side in ("--target", "--source"):
-        yield "challenge query", ["--links", FILE, side, FILE]
 
 
 def lines_of_align(folder: Path) -> Iterator[Line]:
@@ -219,7 +211,7 @@ def fitted_with(method: str, settings: dict[str, Any]) -> object:
         return made, of_translation(made, settings), teacher
     if method == "mask-align":
         return made, of_mask_align(settings)
-    if method in ("hmms", "neural-hmm"):
+    if method in ("auto", "neural-hmm"):
         parts = [new_aligner(each, settings) for each in getattr(made, "parts", ())]
         return made, parts, of_neural_hmm(settings)
     return made
@@ -357,7 +349,7 @@ def test_align_help_shows_the_options_of_a_method(method: str) -> None:
         if name in used and not isinstance(value, bool):
             row = text[text.index(f" --{name} ") :]
             assert row[row.index("[default: ") :].startswith(f"[default: {value}]"), name
-    if method == "hmms":
+    if method == "auto":
         assert shown("align", ["--help-all"]) == help_text
         assert not own & rows_of(shown("align", ["--help"]))
 

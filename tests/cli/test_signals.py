@@ -19,7 +19,7 @@ LONG = "--hmm-rounds 100 --hmm-agreement 100"
 # Each command that makes temporary folders, and what is written to them before the signal.
 COMMANDS = {
     "hmm": f"align --method hmm {LONG}",
-    "hmms": f"align {LONG}",
+    "auto": f"align {LONG}",
     "neural": "align --method mask-align --epochs 100 --guide links",
     "eflomal": "align --method eflomal",
     "train": "train --tsv /dev/stdin --out model --epochs 100",

@@ -58,13 +58,13 @@ def test_links(tmp_path: Path) -> None:
 
 def test_sign_tests_over_tables_of_scores(files: Path) -> None:
     sets = "for set in ref good; do synmt score base good -r $set --format tsv; done"
-    done = shell(f"{sets} | synmt significance --test sign", files)
+    done = shell(f"{sets} | synmt sign-test", files)
     assert done.stderr == ""
     header, good, *_ = done.stdout.splitlines()
     assert header.split()[:4] == ["system", "wins", "ties", "losses"]
     assert good.split() == ["good", "4", "0", "0", "0.062500", "0.125000"]
-    bad = synmt("significance", "--test", "sign", text="system\tmetric\tscore\na\tBLEU\tNaN\n")
-    assert is_one_line_of_error(bad, "synmt significance: stdin:2: the score of a is not a finite number: NaN")
+    bad = synmt("sign-test", text="system\tmetric\tscore\na\tBLEU\tNaN\n")
+    assert is_one_line_of_error(bad, "synmt sign-test: stdin:2: the score of a is not a finite number: NaN")
 
 
 def test_untestable_input(files: Path) -> None:
@@ -80,11 +80,11 @@ def test_untestable_input(files: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "arguments", ["base -r ref", "base good", "base good -r ref --test sign", "--test sign --against best"]
-)
-def test_wrong_usage(files: Path, arguments: str) -> None:
-    assert is_wrong_usage(shell(f"synmt significance {arguments}", files), "synmt significance: ")
+def test_wrong_usage(files: Path) -> None:
+    alone = synmt("significance", files / "base", "-r", files / "ref")
+    assert is_wrong_usage(alone, "synmt significance: give the files of two or more systems")
+    for missing in (["-r", files / "ref", "--test", "sign"], []):
+        assert synmt("significance", files / "base", files / "good", *missing).returncode == 2
 
 
 @pytest.mark.parametrize("test", ["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization"])

@@ -68,7 +68,7 @@ def test_a_model_loads_without_a_compiler(arguments: list[str], tmp_path: Path) 
 @pytest.mark.parametrize(
     "run",
     [
-        'tests.t = ["en", "de", "gold"]\naligners = { hmms = {}, shift-aet = {} }\n',
+        'tests.t = ["en", "de", "gold"]\naligners = { auto = {}, shift-aet = {} }\n',
         'data.languages = ["en", "de"]\ntests.t = ["en", "trees"]\nprojections.votes = {}\n',
         'data.dev = ["en", "de"]\ntests.t = ["en", "de"]\nsystems = { mask = {}, tags = {} }\n',
     ],

@@ -20,8 +20,8 @@ VARIANTS = {
     "linearize --format labels --bpe codes.bpe": b"",
     "make-masks --bpe codes.bpe": b"{}",
     "transitions --moses en --bpe codes.bpe --split-arcs --root-arc": b"",
-    "transitions --invert": b"",
-    "transitions --invert --moses en --format records": b"{}",
+    "read-transitions": b"",
+    "read-transitions --moses en --format records": b"{}",
 }
 
 

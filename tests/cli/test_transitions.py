@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import CODES, RECORD, is_one_line_of_error, shell, synmt
+from tests.cli.commands import CODES, RECORD, is_one_line_of_error, is_wrong_usage, shell, synmt
 
 FATHER = "He is my father LEFT-ARC:nmod:poss LEFT-ARC:cop LEFT-ARC:nsubj . RIGHT-ARC:punct"
 
@@ -27,7 +27,7 @@ def test_styles(tmp_path: Path) -> None:
         "He is my fa@@ ther LEFT-ARC ARC:nmod:poss LEFT-ARC ARC:cop LEFT-ARC ARC:nsubj . RIGHT-ARC ARC:punct"
         " RIGHT-ARC ARC:root\n"
     )
-    back = synmt("transitions", "--invert", "--split-arcs", "--root-arc", text=done.stdout)
+    back = synmt("read-transitions", "--split-arcs", "--root-arc", text=done.stdout)
     assert back.stdout == "He is my father .\n"
 
 
@@ -48,7 +48,7 @@ def test_lifted_trees_survive_a_round_trip(tmp_path: Path) -> None:
     done = synmt("transitions", text=CROSSING)
     assert done.stdout == "a b c LEFT-ARC:x↑y LEFT-ARC:w d RIGHT-ARC:y\n"
     assert done.stderr == "synmt transitions: lifted the crossing arcs of 1 tree\n"
-    back = json.loads(synmt("transitions", "--invert", "--format", "records", text=done.stdout).stdout)
+    back = json.loads(synmt("read-transitions", "--format", "records", text=done.stdout).stdout)
     assert back.items() >= json.loads(CROSSING).items()
     ambiguous = record("a b c d e", [3, 5, 0, 3, 3], "w x root y y")
     done = synmt("transitions", text=f"{CROSSING}{ambiguous}")
@@ -72,7 +72,7 @@ def test_bad_records_are_errors_and_not_counted_as_trees_without_a_string() -> N
 
 def test_words_that_look_like_arcs_survive_a_round_trip(tmp_path: Path) -> None:
     (tmp_path / "in").write_text(record("\\ARC:x LEFT-ARC:det ARC: RIGHT-ARC", [2, 0, 2, 2], "det root a b"))
-    done = shell("synmt transitions in | tee arcs | synmt transitions --invert --format records", tmp_path)
+    done = shell("synmt transitions in | tee arcs | synmt read-transitions --format records", tmp_path)
     assert (tmp_path / "arcs").read_text() == (
         "\\\\ARC:x \\LEFT-ARC:det LEFT-ARC:det ARC: RIGHT-ARC:a \\RIGHT-ARC RIGHT-ARC:b\n"
     )
@@ -88,15 +88,15 @@ def test_parsed_text_survives_a_round_trip_through_a_pipe(tmp_path: Path) -> Non
     (tmp_path / "in").write_text(text)
     pipe = (
         "set -o pipefail; synmt parse --parser udpipe in | synmt transitions --moses en --bpe codes | tee arcs |"
-        " synmt transitions --invert --moses en"
+        " synmt read-transitions --moses en"
     )
     done = shell(pipe, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, text, "")
-    conllu = shell("synmt transitions --invert --moses en --format conllu arcs", tmp_path).stdout
+    conllu = shell("synmt read-transitions --moses en --format conllu arcs", tmp_path).stdout
     assert "# text = It's gonna rain (cannot say).\n" in conllu
     assert [row.split("\t")[1] for row in conllu.splitlines() if row.startswith("2\t")] == ["didn", "'s"]
     again = shell(
-        "synmt transitions --invert --moses en --format conllu arcs |"
+        "synmt read-transitions --moses en --format conllu arcs |"
         " synmt transitions --input conllu --moses en --bpe codes | diff - <(grep . arcs)",
         tmp_path,
     )
@@ -123,14 +123,15 @@ def test_multiword_tokens_of_conllu_are_words(tmp_path: Path) -> None:
 
 def test_a_broken_string_is_reported_with_line_and_token() -> None:
     broken = f"{FATHER}\n\na b RIGHT-ARC:x LEFT-ARC:y\n"
-    done = synmt("transitions", "--invert", text=broken)
+    done = synmt("read-transitions", text=broken)
     assert is_one_line_of_error(
-        done, "synmt transitions: stdin:3: token 4: LEFT-ARC:y: an arc needs two words, but 1 word waits for a head"
+        done,
+        "synmt read-transitions: stdin:3: token 4: LEFT-ARC:y: an arc needs two words, but 1 word waits for a head",
     )
     assert done.stdout == "He is my father .\n\n"
-    blanked = synmt("transitions", "--invert", "--format", "records", "--on-error", "blank", text=broken)
+    blanked = synmt("read-transitions", "--format", "records", "--on-error", "blank", text=broken)
     assert blanked.stdout.splitlines()[1:] == ["{}", "{}"]
-    assert blanked.stderr == "synmt transitions: 1 bad line left empty\n"
+    assert blanked.stderr == "synmt read-transitions: 1 bad line left empty\n"
 
 
 @pytest.mark.parametrize("form", ["records", "conllu"])
@@ -146,30 +147,32 @@ def test_a_broken_string_is_reported_with_line_and_token() -> None:
 def test_a_string_that_no_record_holds_is_a_bad_line(form: str, string: str, cause: str) -> None:
     """Such a tree could not be read again: a tab would be a column of CoNLL-U."""
     moses = ["--moses", "en"] if "@-@" in string else []
-    done = synmt("transitions", "--invert", *moses, "--format", form, text=f"a\n{string}\n")
-    assert is_one_line_of_error(done, f"synmt transitions: stdin:2: {cause}")
-    as_text = synmt("transitions", "--invert", *moses, text=f"{string}\n")
+    done = synmt("read-transitions", *moses, "--format", form, text=f"a\n{string}\n")
+    assert is_one_line_of_error(done, f"synmt read-transitions: stdin:2: {cause}")
+    as_text = synmt("read-transitions", *moses, text=f"{string}\n")
     assert (as_text.returncode, as_text.stderr) == (0, "")
 
 
 def test_strings_that_are_not_trees_can_be_repaired() -> None:
     broken = f"{FATHER}\n\na b RIGHT-ARC:x LEFT-ARC:y c d@@\nOTHER:x\n"
-    done = synmt("transitions", "--invert", "--repair", "--format", "records", text=broken)
+    done = synmt("read-transitions", "--repair", "--format", "records", text=broken)
     whole, empty, repaired, word = map(json.loads, done.stdout.splitlines())
     assert (empty, word["heads"]) == ({}, [0])
     assert [repaired[name] for name in ("tokens", "heads", "deprels")] == [
         ["a", "b", "c", "d"], [0, 1, 1, 1], ["root", "x", "dep", "dep"],
     ]  # fmt: skip
-    assert whole == json.loads(synmt("transitions", "--invert", "--format", "records", text=FATHER).stdout)
+    assert whole == json.loads(synmt("read-transitions", "--format", "records", text=FATHER).stdout)
     cause = "token 4: LEFT-ARC:y: an arc needs two words, but 1 word waits for a head"
-    assert done.stderr == f"synmt transitions: repaired 1 string; the first was not a tree: {cause}\n"
+    assert done.stderr == f"synmt read-transitions: repaired 1 string; the first was not a tree: {cause}\n"
 
 
 def test_wrong_usage() -> None:
-    for options in (["--moses", "English"], ["--format", "ptb"]):
-        done = synmt("transitions", *options)
+    for line in (["transitions", "--moses", "English"], ["read-transitions", "--format", "ptb"]):
+        done = synmt(*line)
         assert done.returncode == 2
-        assert "Usage: synmt transitions" in done.stderr
+        assert f"Usage: synmt {line[0]}" in done.stderr
+    old = synmt("transitions", "--invert")
+    assert is_wrong_usage(old, "unknown option --invert; `synmt read-transitions` reads target strings")
 
 
 def test_words_restore_the_spacing() -> None:
@@ -177,4 +180,4 @@ def test_words_restore_the_spacing() -> None:
     line += ' "deprels": ["nsubj", "cop", "punct", "root", "punct", "punct"]}'
     string = synmt("transitions", "--words", "en", text=line).stdout
     assert string.startswith("It ￭’s (￭ so LEFT-ARC:punct LEFT-ARC:cop LEFT-ARC:nsubj ￭)")
-    assert synmt("transitions", "--words", "en", "--invert", text=string).stdout == "It’s (so).\n"
+    assert synmt("read-transitions", "--words", "en", text=string).stdout == "It’s (so).\n"

@@ -56,7 +56,7 @@ def test_a_metric_of_another_package(tmp_path: Path) -> None:
     assert is_wrong_usage(refused, "wrong does not use --chrf-beta; it belongs to chrf, chrf+, chrf++")
     test = run("synmt significance base good -r ref --metric wrong,bleu --tokenize char --format tsv")
     assert [row.split("\t")[6] for row in test.splitlines() if "WRONG" in row] == ["", "better"]
-    signs = run(f"{score} --format tsv | synmt significance --test sign --format tsv")
+    signs = run(f"{score} --format tsv | synmt sign-test --format tsv")
     assert signs.splitlines()[1].split("\t")[:4] == ["good", "1", "0", "0"]
 
 

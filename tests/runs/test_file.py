@@ -80,7 +80,7 @@ def test_the_examples_of_the_page_can_start(tmp_path: Path) -> None:
     systems, sizes, aligners, projections, *others = blocks_of("docs/runs.md", "toml")
     planned_of("".join([systems, *others]), tmp_path)
     planned_of(re.sub(r"(?m)^sizes = .*\n", "", systems) + sizes, tmp_path)
-    assert rows_of(with_options(read(aligners, tmp_path))).keys() == {"hmms", "short", "vote", "mask-align+vote"}
+    assert rows_of(with_options(read(aligners, tmp_path))).keys() == {"auto", "short", "vote", "mask-align+vote"}
     assert with_options(read(projections, tmp_path)).kind == "projections"
 
 

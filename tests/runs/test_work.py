@@ -225,7 +225,7 @@ def test_trees_are_checked_before_an_aligner_is_fitted(tmp_path: Path) -> None:
         opened("", tree)
 
 
-@pytest.mark.parametrize("method", ["hmms", "naive-att"])
+@pytest.mark.parametrize("method", ["auto", "naive-att"])
 def test_a_fit_that_has_finished_its_parts_is_resumed(
     method: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -159,18 +159,9 @@ def calibrated(folder: Path) -> None:
 
 
 def queried(folder: Path) -> None:
-    given: list[str | Path] = [
-        "--links",
-        folder / "links",
-        "--target",
-        folder / "target.jsonl",
-        "--linked-word",
-        "goes",
-    ]
-    assert (
-        output_of("challenge", "query", folder / "source.jsonl", *given, "--format", "explained")
-        == b"3\tword=2:geht head=1:er\n"
-    )
+    given: list[str | Path] = [folder / name for name in ("source.jsonl", "target.jsonl", "links")]
+    found = output_of("challenge", "linked", "V []", *given, "--linked-word", "goes", "--format", "explained")
+    assert found == b"3\tV=2:geht\n"
 
 
 def reordered(folder: Path) -> None:

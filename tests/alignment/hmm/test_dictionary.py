@@ -134,7 +134,7 @@ def test_words_that_occur_only_apart_are_linked_in_new_pairs(tmp_path: Path) -> 
 def test_bad_dictionaries_are_refused_before_the_pairs_are_read(text: str, cause: str, tmp_path: Path) -> None:
     path = tmp_path / "words.tsv"
     path.write_text(text)
-    for method in ("hmm", "hmms"):
+    for method in ("hmm", "auto"):
         settings_of_hmm = {"hmm_dictionary": str(path)}
         with pytest.raises(BadInput) as raised:
             new_aligner(method, settings_of_hmm).needs(settings_of_hmm)
@@ -157,10 +157,10 @@ def test_a_fit_resumes_only_with_the_same_dictionary(tmp_path: Path) -> None:
     dictionary = write(tmp_path / "words.tsv")
     given = QUICK_NEURAL | {"hmm_dictionary": dictionary}
     run = tmp_path / "run"
-    fitted("hmms", pairs, run, given)
+    fitted("auto", pairs, run, given)
     (run / "config.json").unlink()
-    fitted("hmms", pairs, run, given, resume=True)
+    fitted("auto", pairs, run, given, resume=True)
     (run / "config.json").unlink()
     write(tmp_path / "words.tsv", WORDS[1:])
     with pytest.raises(BadInput, match=r"was fitted with --hmm-dictionary words\.tsv"):
-        fitted("hmms", pairs, run, given, resume=True)
+        fitted("auto", pairs, run, given, resume=True)

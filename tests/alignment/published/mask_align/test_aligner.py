@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from synmt.alignment.aligner import FitBitext, FittedText, Fitting, new_aligner, open_aligner
+from synmt.alignment.choice import choose
 from synmt.alignment.corpus import Opened
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.published.mask_align.aligner import MaskAlign, MaskAlignConfig
@@ -162,6 +163,13 @@ def test_given_links_are_learned(fitted: MaskAlign, tmp_path: Path) -> None:
     assert error_rate(links(aligner, PAIRS[:60]), guide) < 30 < error_rate(links(fitted, PAIRS[:60]), guide)
     with pytest.raises(WrongUsage, match="a causal decoder cannot learn"):
         fit(tmp_path / "causal", PAIRS[:60], guide, mask_align_causal=True)
+
+
+@pytest.mark.parametrize("method", ["mask-align", "hmm+mask-align"])
+def test_the_weight_of_given_links_needs_links(method: str) -> None:
+    assert choose({"method": method}).needs["mask-align-guidance"] == "--guide"
+    assert "mask-align-guidance" not in choose({"method": method, "guide": "links"}).needs
+    assert "mask-align-guidance" not in choose({"method": "hmm"}).needs
 
 
 @pytest.mark.parametrize("sides", [("mask", None), (None, "pascal"), ("mask+pascal", "lisa")])

@@ -1,0 +1,81 @@
+"""`auto`: `hmm` with an encoder or, where the encoder knows too little of a language or none is installed, the average
+of `hmm` and `neural-hmm`.
+
+These two make different mistakes, because one counts words in tables and the other has embeddings of subwords; to an
+`hmm` with an encoder, `neural-hmm` has nothing to add. Imports no numpy, so that `--help` is fast.
+"""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import ClassVar
+
+from synmt.alignment import encoders
+from synmt.alignment.aligner import Settings
+from synmt.alignment.hmm.aligner import Hmm
+from synmt.alignment.joined import Joined
+from synmt.alignment.neural_hmm.aligner import NeuralHmm, epochs_for
+from synmt.options import chosen
+from synmt.streams import Message, WrongUsage
+
+HMM, NEURAL = "hmm", "neural-hmm"
+# Per pair of words: time to fit hmm, to read the pair once with neural-hmm, and to align it; measured as in
+# docs/results.md.
+SECONDS_ENCODED, TUNED = 0.2e-3, 8  # per word; a pair to tune the encoder on takes as long as this number of others
+FEW = 5000  # pairs to encode, if there is no time for all
+SECONDS, SECONDS_READ, SECONDS_ALIGNED, BYTES = 0.9e-6, 1.8e-6, 1.0e-6, 42
+MOST_CELLS = 3 << 23  # number of cells up to which hmm allocates all memory at once
+LONGER = 1.6  # factor by which hmm is slower with more cells
+START = 3, 0.6e9
+
+
+@dataclass(frozen=True)
+class Auto(Joined):
+    """`hmm`, and `neural-hmm` unless `hmm` has chosen to use an encoder and no option of `neural-hmm` is given."""
+
+    parts: ClassVar[tuple[str, ...]] = (HMM, NEURAL)
+    subfolders: ClassVar[tuple[str, ...]] = parts
+
+    def suffices(self, settings: Settings) -> bool:
+        hmm = self.fitted.get(HMM)
+        return isinstance(hmm, Hmm) and hmm.encoder == "auto" and hmm.has_encoder and not _others(settings)
+
+    @classmethod
+    def cost(cls, settings: Settings, pairs: int, cells: int) -> str:
+        """Return the estimated time of a fit, and of alternatives; cells: Σ J × I of the pairs."""
+        hmm, others = _both(settings)[0], _others(settings)
+        if hmm.encoder == "auto" and encoders.installed() and not others:
+            of_words = SECONDS * cells * min(hmm.pairs or pairs, pairs) / pairs + SECONDS_ALIGNED * cells / 3
+            per_pair = SECONDS_ENCODED * 2 * (cells / pairs) ** 0.5
+            encoded = min(hmm.encoded or pairs, pairs) + TUNED * min(hmm.tuning, pairs)
+            seconds, less = (START[0] + of_words + per_pair * each for each in (encoded, FEW))
+            faster = f"; --hmm-encoded {FEW} takes {less:.0f} s and made 24 % more errors" if encoded > 4 * FEW else ""
+            return Message(
+                f"fits hmm with the encoder {encoders.PACKAGE} to {pairs} pairs: about {seconds:.0f} s of a current"
+                f" core{faster}; without it (--hmm-encoder none), {HMM} and {NEURAL} made 28 to 78 % more errors on"
+                " German and English"
+            )
+        epochs = settings.get("epochs", epochs_for(pairs))
+        learned, read = (cells * min(each.pairs or pairs, pairs) // pairs for each in _both(settings))
+        of_hmm = 2 + SECONDS * learned * (LONGER if learned > MOST_CELLS else 1) + SECONDS_ALIGNED * cells / 3
+        seconds = START[0] + of_hmm + SECONDS_READ * read * epochs + SECONDS_ALIGNED * cells * 2 / 3
+        size = (START[1] + BYTES * min(learned, MOST_CELLS)) / 1e9
+        installed = "installed" if find_spec("eflomal") else "of synmt[align]"
+        missed = "" if encoders.installed() else "; with an encoder (synmt[encoder]), 22 to 44 % fewer"
+        return Message(
+            f"fits {HMM} and {NEURAL} to {pairs} pairs: about {seconds:.0f} s of a current core, up to four times as "
+            f"long on an old one, and {size:.1f} GB; --method hmm takes {of_hmm / seconds:.0%} of that and made 9 to "
+            f"13 % more errors on German and English, eflomal ({installed}) 22 to 35 %{missed}"
+        )
+
+
+def _others(settings: Settings) -> Settings:
+    """Return the settings of `neural-hmm`: those that are not of `hmm` alone."""
+    return {name: value for name, value in settings.items() if not name.startswith(f"{HMM}_")}
+
+
+def _both(settings: Settings) -> tuple[Hmm, NeuralHmm]:
+    """Return both aligners with their options. Raises WrongUsage."""
+    try:
+        return Hmm(**chosen(Hmm, settings, f"{HMM}-")), NeuralHmm(**chosen(NeuralHmm, settings, f"{NEURAL}-"))
+    except ValueError as error:
+        raise WrongUsage(str(error)) from None
