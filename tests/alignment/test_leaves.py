@@ -20,6 +20,7 @@ ROOM = PACKAGE / "alignment"
 FOLDER = ROOM / "published"
 BASE = [FOLDER / "__init__.py", FOLDER / "presets.py", *(FOLDER / "attention").glob("*.py")]
 ALL = list(PUBLISHED)
+ROOMS = "alignment", "api", "inspection", "projection"  # of tests that must hold without any one aligner
 LAWS = ["test_registry.py", "test_names.py", "published/test_laws.py"]  # over all methods that exist
 # Options, presets, teachers, citations and help of what is left, without torch.
 OPTIONS = """
@@ -70,10 +71,10 @@ def without_aligners(names: list[str], place: Path) -> None:
 
 
 def others(names: list[str]) -> list[Path]:
-    """Return the files of tests of aligners that neither import these aligners nor have their names in a string."""
+    """Return the files of tests that neither import these aligners nor have their names in a string."""
     gone = {*FOLDER.rglob("*.py")} if names == ALL else {file for name in names for file in files(name)}
     named = re.compile("|".join(rf"(?<![\w-]){name}(?![\w-])|\b{name.replace('-', '_')}_" for name in names)).search
-    tests = sorted((TESTS / "alignment").rglob("test_*.py"))
+    tests = [file for room in ROOMS for file in sorted((TESTS / room).rglob("test_*.py"))]
     return [each for each in tests if not gone & loaded(each) and not any(map(named, strings(each)))]
 
 

@@ -7,8 +7,8 @@ row, in which y_i is known; A is the cross-attention of one decoder layer:
     W_ij = (1/H) Σ_h A^h_{i,j}       row i reads y_i
 
 We read the two layers, one per direction, whose links agree best: they have the lowest alignment error rate against
-each other on part of the bitext, so no gold links are needed (attention/models.py). The paper's
-scripts always read the third of six.
+each other on part of the bitext, so no gold links are needed (attention/models.py). The paper's scripts always read the
+third of six.
 """
 
 from dataclasses import dataclass

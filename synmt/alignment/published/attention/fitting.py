@@ -1,4 +1,5 @@
-"""Fits an aligner to a bitext: translation models of both directions, links to learn from, and modules on top.
+"""Fits an aligner to a bitext: translation models of both directions, links to learn from, and modules on top of the
+models.
 
 If it learns from another aligner, that aligner is fitted first and saved in full in the subfolder `guide`.
 With the setting `models`, it uses the translation models of another aligner unchanged.

@@ -77,7 +77,7 @@ USED = ALL_OF_LINKS.union(
 @dataclass(frozen=True)
 class MaskAlign(Checked):
     cites: ClassVar[tuple[str, ...]] = ("chen2021mask",)
-    loss_form: Literal["code", "paper"] = setting("code", "how the parts of Mask-Align's loss are normalized")
+    loss_form: Literal["code", "paper"] = setting("code", "how the terms of Mask-Align's loss are normalized")
     agreement: float = setting(5.0, "α, the weight of both directions' agreement", unless="no_agreement")
     entropy: float = setting(1.0, "β, the weight of the entropy of attention", unless="no_agreement")
     entropy_smoothing: float = setting(

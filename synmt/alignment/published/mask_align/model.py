@@ -234,11 +234,11 @@ def _guided(forward: Tensor, backward: Tensor, links: Tensor) -> Tensor:
     """Return the losses of both directions, each averaged over the linked words."""
     row, target, source = links.unbind(dim=1)
     flipped = torch.stack([row, source, target], dim=1)
-    parts = [
+    losses = [
         guided_loss(weights, each) / max(1, len(each[:, :2].unique(dim=0)))
         for weights, each in ((forward, links), (backward, flipped))
     ]
-    return parts[0] + parts[1]
+    return losses[0] + losses[1]
 
 
 def agreement_loss(forward: Tensor, backward: Tensor, cells: Tensor) -> Tensor:
@@ -252,7 +252,7 @@ def entropy_loss(weights: Tensor, cells: Tensor, smoothing: float, form: Literal
     weights W [B,I,J]; cells [B,I,J]: True if neither position is padding. Padded rows do not count.
     """
     raised = (weights + smoothing) * cells
-    shares = raised / raised.sum(dim=2, keepdim=True).clamp(min=torch.finfo(torch.float32).tiny)
-    shares = shares.where(cells, 1.0)  # so that its logarithm and gradient are finite
-    entropy = -(shares * shares.log()).sum()
+    probabilities = raised / raised.sum(dim=2, keepdim=True).clamp(min=torch.finfo(torch.float32).tiny)
+    probabilities = probabilities.where(cells, 1.0)  # so that its logarithm and gradient are finite
+    entropy = -(probabilities * probabilities.log()).sum()
     return entropy / (cells.sum() if form == "code" else cells.any(dim=2).sum())
