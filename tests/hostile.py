@@ -24,7 +24,7 @@ import torch
 from safetensors.torch import load, save_file
 
 from synmt.alignment.aligner import FittedText
-from synmt.alignment.mask_align.aligner import MaskAlign, MaskAlignConfig
+from synmt.alignment.published.mask_align.aligner import MaskAlign, MaskAlignConfig
 from synmt.cli import main
 from synmt.model.config import ModelConfig
 from synmt.model.files import save_tensors

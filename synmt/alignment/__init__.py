@@ -25,21 +25,24 @@ class Methods(Registry):
         return len({*parts}) == len(parts) and all(super(Methods, self).__contains__(part) for part in parts)
 
 
+PUBLISHED = {  # published neural aligners
+    "mask-align": "synmt.alignment.published.mask_align.aligner:MaskAlign",
+    "naive-att": "synmt.alignment.published.naive_att:NaiveAtt",
+    "naive-att-last": "synmt.alignment.published.naive_att_last:NaiveAttLast",
+    "shift-att": "synmt.alignment.published.shift_att:ShiftAtt",
+    "shift-aet": "synmt.alignment.published.shift_aet:ShiftAet",
+    "add-sgd": "synmt.alignment.published.add_sgd:AddSgd",
+    "mtl-fullc": "synmt.alignment.published.mtl_fullc:MtlFullc",
+    "bao": "synmt.alignment.published.bao:Bao",
+    "bao-guided": "synmt.alignment.published.bao_guided:BaoGuided",
+}
 ALIGNERS = Methods(
     "synmt.aligners",
     {
         "auto": "synmt.alignment.auto:Auto",
         "hmm": "synmt.alignment.hmm.aligner:Hmm",
         "neural-hmm": "synmt.alignment.neural_hmm.aligner:NeuralHmm",
-        "mask-align": "synmt.alignment.mask_align.aligner:MaskAlign",
-        "naive-att": "synmt.alignment.translation.cross_attention:NaiveAtt",
-        "naive-att-last": "synmt.alignment.translation.cross_attention:NaiveAttLast",
-        "shift-att": "synmt.alignment.translation.cross_attention:ShiftAtt",
-        "shift-aet": "synmt.alignment.translation.taught_heads:ShiftAet",
-        "add-sgd": "synmt.alignment.translation.optimized:AddSgd",
-        "mtl-fullc": "synmt.alignment.translation.cross_attention:MtlFullc",
-        "bao": "synmt.alignment.translation.optimized:Bao",
-        "bao-guided": "synmt.alignment.translation.taught_heads:BaoGuided",
+        **PUBLISHED,
         "embeddings": "synmt.alignment.embeddings.aligner:Embeddings",
         "eflomal": "synmt.alignment.statistical:Eflomal",
         "systran-align": "synmt.alignment.statistical:SystranAlign",

@@ -105,7 +105,7 @@ class Aligner(Protocol):
     `device`, and options of training, of the network and of links (OF_LINKS and larger sets), depending on the options
     given. Without it, an aligner uses OF_WEIGHTS.
     parts: other aligners, whose options it shares. subfolders: one of them exists once a fit has begun.
-    guide: the aligner that supplies links to learn from, by default.
+    guide: the aligner that supplies links to learn from, by default. of_guide: its own options that need given links.
     presets: the values of --preset, the default first. several: whether several processes can fit it together.
     cites: its papers, as in synmt.citations; by default, the papers of its parts.
     cost(settings, pairs, cells), a class method: a line about the time that fitting takes; cells: Σ J × I.

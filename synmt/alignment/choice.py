@@ -1,6 +1,6 @@
 """The default method, and the options that each method uses. Imports no torch."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,6 @@ from synmt.text.tokenization import TextConfig
 from synmt.training.config import OF_FOLDER, OF_TREES, TrainingConfig
 
 OF_FIT = (*ENCODERS, "guide", "models", "preset", "resume")
-OF_GUIDE = ("mask-align-guidance",)
 OF_ONE = {"links-by", "predictions", "models", "preset"}  # options that joined methods do not share
 # Options that several methods share; each method uses some of them.
 SHARED = ALL_OF_LINKS.union({"device"}, option_names(TrainingConfig), option_names(TransformerConfig), OF_FIT)
@@ -71,6 +70,13 @@ def used_by(name: str, given: Mapping[str, Any]) -> frozenset[str]:
     return used
 
 
+def of_guide(name: str) -> Iterator[str]:
+    """Yield the options of a method and of its parts that need given links."""
+    yield from (f"{name}-{each}" for each in getattr(ALIGNERS[name], "of_guide", ()))
+    for part in getattr(ALIGNERS[name], "parts", ()):
+        yield from of_guide(part)
+
+
 @cache
 def users() -> dict[str, tuple[str, ...]]:
     """Return the methods that use each option, except those that all methods use."""
@@ -119,7 +125,7 @@ def choose(given: Mapping[str, Any]) -> Choice:
     presets, preset = getattr(ALIGNERS[method], "presets", {}), given.get("preset")
     if preset and "preset" in used and preset not in presets:
         raise WrongUsage(Message("{} has no --preset {}, only {}", method, preset, ", ".join(presets)))
-    needs = {} if given.get("guide") else dict.fromkeys(used.intersection(OF_GUIDE), "--guide")
+    needs = {} if given.get("guide") else dict.fromkeys(of_guide(method), "--guide")
     needs |= {} if out else dict.fromkeys(used.intersection(("resume", *OF_FOLDER)), "--out")
     if used.intersection(OF_TREES) and not _reads_trees(given):
         needs |= dict.fromkeys(OF_TREES, "an encoder that reads trees")

@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 
-from synmt.alignment import ALIGNERS, DEFAULT
+from synmt.alignment import ALIGNERS, DEFAULT, PUBLISHED
 from synmt.alignment.choice import RULES, SHARED, default_method, settings_of_fit, users
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.statistical import LETTERS
-from synmt.alignment.translation.idea import LinkIdea
 from synmt.cli.options import Method, input_files, on_error, usage
 from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_components
@@ -25,8 +24,6 @@ from synmt.training.config import TrainingConfig
 
 USED = {name for name in users() if name in SHARED}  # shared options that some method uses
 PRESETS = dict.fromkeys(name for each in ALIGNERS.values() for name in getattr(each, "presets", {}))
-REPLICATIONS = [name for name, each in ALIGNERS.items() if issubclass(each, LinkIdea)]
-METHODS = [name for name in ALIGNERS if name not in REPLICATIONS]
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -36,11 +33,11 @@ def _listed(names: Iterable[str]) -> str:
 EPILOG = f"""
 \b
 Methods:
-{_listed(METHODS)}
+{_listed(name for name in ALIGNERS if name not in PUBLISHED)}
 
 \b
-Replications:
-{_listed(REPLICATIONS)}
+Published neural aligners:
+{_listed(PUBLISHED)}
 
 \b
 Examples:

@@ -21,7 +21,7 @@ from synmt.alignment.hmm.lexicon import Lexicon
 from synmt.alignment.hmm.model import Model
 from synmt.alignment.hmm.moves import Floats
 from synmt.alignment.hmm.similar import Similar
-from tests.alignment.mask_align.test_model import CPU
+from tests.alignment.corpora import CPU
 from tests.alignment.neural_hmm.test_model import model_of
 from tests.cli.commands import write_program
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from synmt.alignment.corpus import AlignerCorpus, EncodedSide
-from synmt.alignment.mask_align.aligner import MaskAlign
-from synmt.alignment.mask_align.model import MaskAlignModel
+from synmt.alignment.published.mask_align.aligner import MaskAlign
+from synmt.alignment.published.mask_align.model import MaskAlignModel
 from synmt.data.corpus import Corpus
 from synmt.data.rows import lengths_of
 from synmt.model.source import SourceSide, source_side

@@ -20,10 +20,10 @@ from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import new_aligner
 from synmt.alignment.choice import default_method, defaults_of, used_by, users
 from synmt.alignment.config import AlignConfig, Symmetrization
-from synmt.alignment.mask_align.aligner import fitting_config as of_mask_align
 from synmt.alignment.neural_hmm.aligner import fitting_config as of_neural_hmm
-from synmt.alignment.translation.idea import LinkIdea
-from synmt.alignment.translation.idea import fitting_config as of_translation
+from synmt.alignment.published.attention.aligner import AttentionAligner
+from synmt.alignment.published.attention.aligner import fitting_config as of_translation
+from synmt.alignment.published.mask_align.aligner import fitting_config as of_mask_align
 from synmt.api.scoring import score
 from synmt.cli.manual import root, with_those_below
 from synmt.cli.program import cli
@@ -201,7 +201,7 @@ def resolved(name: str, context: click.Context) -> object:
 def fitted_with(method: str, settings: dict[str, Any]) -> object:
     """Return the configs with which a method is fitted."""
     made = new_aligner(method, settings)
-    if isinstance(made, LinkIdea):
+    if isinstance(made, AttentionAligner):
         teacher = fitted_with(made.guide, settings) if made.guide else None
         return made, of_translation(made, settings), teacher
     if method == "mask-align":

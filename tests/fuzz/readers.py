@@ -18,8 +18,8 @@ from typing import Any
 import torch
 from safetensors.torch import save
 
-from synmt.alignment.mask_align.aligner import MaskAlignConfig
 from synmt.alignment.pairs import with_known_links
+from synmt.alignment.published.mask_align.aligner import MaskAlignConfig
 from synmt.data.records import SentencePair, columns_of_pairs
 from synmt.metrics.links import read_prediction
 from synmt.metrics.parses import read_parse

@@ -11,13 +11,13 @@ from synmt.alignment.chains import Found
 from synmt.alignment.corpus import AlignerCorpus
 from synmt.alignment.neural_hmm.aligner import NeuralHmm
 from synmt.alignment.neural_hmm.model import NeuralHmmModel, associations, start
-from tests.alignment.mask_align.test_model import CPU, aligner
+from tests.alignment.corpora import CPU, corpus_of
 from tests.alignment.neural_hmm.test_chains import evidence
 
 
 def model_of(width: int = 6, **options: float) -> tuple[NeuralHmmModel, AlignerCorpus]:
     """Return a random model and four pairs."""
-    _, corpus = aligner()
+    corpus = corpus_of()
     model = NeuralHmmModel(NeuralHmm(**options), width, 0.0, corpus.vocabularies)  # type: ignore[arg-type]
     torch.manual_seed(2)
     for parameter in model.parameters():
