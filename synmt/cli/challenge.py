@@ -229,11 +229,7 @@ def reordering(source: str, target: str, links: str, min_distance: int, texts: t
 
 @command.command()
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(list(FORMS)),
-    default="text",
-    help="tsv adds case, subject, object and translation; records add trees.",
+    "--format", "form", type=click.Choice(FORMS), default="text", help="tsv adds case, subject, object and translation."
 )
 @click.option("--subject-first", is_flag=True, help="Put the subject first, as usual.")
 def object_verb_subject(form: str, subject_first: bool) -> None:

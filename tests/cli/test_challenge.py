@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -127,14 +128,21 @@ def test_reordering(tmp_path: Path) -> None:
 
 
 def test_object_verb_subject() -> None:
-    text, table, records = (
-        synmt("challenge", "object-verb-subject", "--format", form).stdout.splitlines()
-        for form in ("text", "tsv", "records")
-    )
-    assert len(text) == 99
-    assert text[0] == "Den Ball bringt das Kind"
-    assert table[0] == "Den Ball bringt das Kind\tobject\tdas Kind\tden Ball\tThe child brings the ball"
-    assert [row.split("\t")[0] for row in table] == text == [json.loads(record)["text"] for record in records]
-    usual = synmt("challenge", "object-verb-subject", "--subject-first").stdout.splitlines()
-    assert usual[0] == "Das Kind bringt den Ball"
-    assert all(sorted(a.lower().split()) == sorted(b.lower().split()) for a, b in zip(text, usual, strict=True))
+    def written(*options: str) -> list[str]:
+        return synmt("challenge", "object-verb-subject", *options).stdout.splitlines()
+
+    text, table = written(), [row.split("\t") for row in written("--format", "tsv")]
+    assert len(set(text)) == 99 and [row[0] for row in table] == text
+    assert Counter(marked for _, marked, *_ in table) == {"object": 36, "subject": 27, "both": 36}
+    assert table[0] == ["Den Ball bringt das Kind", "object", "das Kind", "den Ball", "The child brings the ball"]
+    for clause, marked, subject, object_, translation in table:
+        assert clause.lower().startswith(object_.lower()) and clause.endswith(subject)
+        assert object_.startswith("den ") == (marked != "subject") and subject.startswith("der ") == (
+            marked != "object"
+        )
+        assert len(translation.split()) == 5
+    usual = dict(zip(text, written("--subject-first"), strict=True))
+    assert usual["Den Ball bringt der Hund"] == "Der Hund bringt den Ball"
+    assert usual["Das Pferd drängt der Hund"] == "Der Hund drängt das Pferd"
+    assert usual["Den Hamster drückt die Mutter"] == "Die Mutter drückt den Hamster"
+    assert written("--subject-first", "--format", "tsv")[0].startswith("Das Kind bringt den Ball\tobject\t")
