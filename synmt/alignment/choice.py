@@ -1,6 +1,6 @@
 """The default method, and the options that each method uses. Imports no torch."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -70,13 +70,6 @@ def used_by(name: str, given: Mapping[str, Any]) -> frozenset[str]:
     return used
 
 
-def of_guide(name: str) -> Iterator[str]:
-    """Yield the options of a method and of its parts that need given links."""
-    yield from (f"{name}-{each}" for each in getattr(ALIGNERS[name], "of_guide", ()))
-    for part in getattr(ALIGNERS[name], "parts", ()):
-        yield from of_guide(part)
-
-
 @cache
 def users() -> dict[str, tuple[str, ...]]:
     """Return the methods that use each option, except those that all methods use."""
@@ -125,7 +118,9 @@ def choose(given: Mapping[str, Any]) -> Choice:
     presets, preset = getattr(ALIGNERS[method], "presets", {}), given.get("preset")
     if preset and "preset" in used and preset not in presets:
         raise WrongUsage(Message("{} has no --preset {}, only {}", method, preset, ", ".join(presets)))
-    needs = {} if given.get("guide") else dict.fromkeys(of_guide(method), "--guide")
+    kinds = {name: ALIGNERS[name] for name in (method, *getattr(ALIGNERS[method], "parts", ()))}
+    of_guide = [f"{name}-{each}" for name, kind in kinds.items() for each in getattr(kind, "of_guide", ())]
+    needs = {} if given.get("guide") else dict.fromkeys(of_guide, "--guide")
     needs |= {} if out else dict.fromkeys(used.intersection(("resume", *OF_FOLDER)), "--out")
     if used.intersection(OF_TREES) and not _reads_trees(given):
         needs |= dict.fromkeys(OF_TREES, "an encoder that reads trees")

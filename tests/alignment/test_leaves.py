@@ -93,10 +93,10 @@ def test_nothing_else_imports_a_published_aligner_nor_their_base() -> None:
     assert {*FOLDER.rglob("*.py")} == leaves.union(BASE), "each file is of one aligner, or of all"
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_the_options_need_no_other_aligner(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("gone", [*map(with_pupils, PUBLISHED), ALL], ids=[*PUBLISHED, "all"])
+def test_the_options_need_no_other_aligner(gone: list[str], tmp_path: Path) -> None:
     """The pupils of an aligner learn from its links, so they are deleted, too."""
-    without_aligners(with_pupils(name), tmp_path)
+    without_aligners(gone, tmp_path)
     run(["-c", OPTIONS], tmp_path)
 
 
@@ -132,3 +132,6 @@ def test_other_methods_find_the_same_links_without_the_folder(encoder: Path, tmp
     assert found.keys() == set(methods) and all(len(lines) == len(sentences) for lines in found.values())
     for name in found.keys() - {"eflomal"}:
         assert found[name] == expected[name] and any(found[name]), name
+    (tmp_path / "pairs").write_text("".join(f"{source}\t{target}\n" for source, target in sentences))
+    command = ["-m", "synmt", "align", "--method", "hmm", "--tokenizer", "none", "pairs"]
+    assert run(command, tmp_path).splitlines() == found["hmm"]

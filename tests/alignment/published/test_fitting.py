@@ -9,11 +9,12 @@ import msgspec
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import Aligner, open_aligner
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
-from synmt.alignment.published.attention.aligner import AttentionAligner
+from synmt.alignment.published.attention.aligner import AttentionAligner, attention_aligner
 from synmt.alignment.published.attention.fitting import links_of, training_of_module
 from synmt.alignment.published.attention.models import disagreement
 from synmt.data.bitext import Bitext
@@ -85,6 +86,18 @@ def test_given_links_are_learned(name: str, folders: dict[str, Path], tmp_path: 
     assert not (tmp_path / name / "guide").exists()
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_names_in_saved_folders_stay(name: str, folders: dict[str, Path]) -> None:
+    """So folders of older versions open: a module on top is in `forward-part`, and its tensors begin with `part.`."""
+    has_module = attention_aligner(name).has_module
+    for direction in ("forward", "backward"):
+        file = folders[name] / f"{direction}-part" / "model.safetensors"
+        assert file.exists() == has_module
+        if has_module:
+            with safe_open(file, "pt") as tensors:
+                assert {each.partition(".")[0] for each in tensors.keys()} == {"part"}  # noqa: SIM118
+
+
 def test_models_equal_those_of_the_base_and_translate(folders: dict[str, Path]) -> None:
     for direction in ("forward", "backward"):
         base, copy = (folders[name] / direction / "model.safetensors" for name in ("naive-att", "shift-aet"))
@@ -140,7 +153,7 @@ def test_a_fit_resumes_where_it_stopped(tmp_path: Path) -> None:
 def test_an_interrupted_fit_resumes_only_with_the_same_links_models_and_options(
     folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A part that has learned some links from one model must not go on with others."""
+    """A module that has learned some links from one model must not go on with others."""
     models: dict[str, Any] = {"models": str(folders["naive-att"])}
 
     def stopped(*_: object) -> None:
@@ -160,8 +173,8 @@ def test_an_interrupted_fit_resumes_only_with_the_same_links_models_and_options(
     assert not (tmp_path / "part" / "begun.json").exists()
 
 
-def test_warm_up_is_the_same_share_for_a_part_and_its_model() -> None:
-    """The learning rate of a module on top peaks at the same share of its training run."""
+def test_warm_up_is_the_same_fraction_for_a_module_and_its_model() -> None:
+    """The learning rate of a module on top peaks at the same fraction of its training run."""
     part = training_of_module(TrainingConfig(epochs=10, updates=1000, warmup=400, minutes=5))
     assert (part.epochs, part.updates, part.warmup, part.minutes) == (2, 200, 80, 1)
     assert training_of_module(TrainingConfig(epochs=1, warmup=1)).warmup == 1

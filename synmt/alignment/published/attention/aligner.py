@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from synmt.alignment.extraction import SoftLinks
     from synmt.alignment.published.attention.models import Models
 
+__all__ = ["AttentionAligner", "Forced"]  # all that an aligner of another package needs from here
 
 BEGUN_FILE = "begun.json"
 # Chen et al. (2020) train translation models with the sizes and settings of the paper that PAPER is from, and with
