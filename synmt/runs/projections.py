@@ -100,7 +100,7 @@ class Projections(Work):
         return self.folder.path / str(size or "all") / f"{name}.{self.run.seeds[0]}.{test}"
 
     def _add_records(self, part: str, pair: Pair) -> Pair:
-        """Add the tasks that make the parse records of both sides; a test without a source uses its target twice."""
+        """Add the steps that make the parse records of both sides; a test without a source uses its target twice."""
         language, other = self.run.languages
         target = self._add_side(f"{part}/target", pair.target, other)
         if not _has_source(pair):

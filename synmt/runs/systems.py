@@ -353,9 +353,9 @@ class Systems(Work):
 
         def work() -> Cost:
             if (model / CONFIG_FILE).exists():
-                return self.folder.call(Command("train", {}, {**options, "resume": True}), self.folder.log(model))
+                return self.folder.run(Command("train", {}, {**options, "resume": True}), self.folder.log(model))
             rmtree(model, ignore_errors=True)  # what a killed process left
-            return self.folder.call(command, self.folder.log(model))
+            return self.folder.run(command, self.folder.log(model))
 
         self.add(("training", training.title), model, command.inputs, work, command=lambda: command)
 

@@ -57,7 +57,7 @@ def test_unfinished_work_resumes_only_with_the_same_inputs(folder: RunFolder, pa
         ({"updates": "300", "beam": "2"}, "beam the default, not 2"),
         ({"updates": "300", "tokenizer": "none"}, "tokenizer the default, not none"),
     ):
-        with pytest.raises(BadInput, match=f"was begun with {named}; name another --out, or remove it"):
+        with pytest.raises(BadInput, match=f"was started with {named}; name another --out, or remove it"):
             make(folder, path, others, writing(path))
     assert path.read_text() == "half"
     assert make(folder, path, {"updates": "300"}, writing(path)).cpu_seconds == 2.5

@@ -219,7 +219,7 @@ def test_the_recipes_give_the_table_even_if_every_step_is_killed_once(tool: str,
 def test_an_interrupted_training_step_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a real training run, SIGTERM leaves a checkpoint of the current update, and two processes at once finish
     it."""
-    cold, warm = [sys.executable, "-m", "synmt.cli.child"], warm_command("synmt.cli.child")
+    cold, warm = [sys.executable, "-m", "synmt.cli.step"], warm_command("synmt.cli.step")
     monkeypatch.setattr(steps, "PROGRAM", warm)
     asked = runs.of_records()
     text = asked.text.replace("checkpoint-minutes = 0.00001", "report-every = 1\nvalidate-every = 1000\nepochs = 1000")
@@ -261,7 +261,7 @@ def test_a_step_uses_one_thread_unless_told_otherwise(tmp_path: Path, monkeypatc
             monkeypatch.setenv("OMP_NUM_THREADS", given)
         else:
             monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-        steps.RunFolder(tmp_path).call(Command("train", {}, {}), tmp_path / "log", tmp_path / "output")
+        steps.RunFolder(tmp_path).run(Command("train", {}, {}), tmp_path / "log", tmp_path / "output")
         assert (tmp_path / "output").read_text() == f"{expected}\n"
 
 
