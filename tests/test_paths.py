@@ -38,7 +38,13 @@ print(len(seen), len({file for file, _ in seen}))
 """
 SMALL = ["--preset", "small", "--epochs", "1", "--updates", "2", "--batch-tokens", "400", "--merges", "100"]
 PAIRS = ["--source", "train.en", "--target", "train.kel", "--dev-source", "dev.en", "--dev-target", "dev.kel"]
-MOST = {"train": (567, 68), "translate": (319, 48)}  # functions and files
+RUN = """
+data = { train = ["train.en", "train.kel"], dev = ["dev.en", "dev.kel"] }
+tests.demo = ["test.en", "test.kel"]
+train = { preset = "small", epochs = 1, updates = 2, batch-tokens = 400, merges = 100 }
+systems = { sequence = {}, mask = {} }
+"""
+MOST = {"train": (567, 68), "translate": (319, 48), "run": (324, 47)}  # functions and files
 
 
 def counted(folder: Path, *command: str) -> tuple[int, int]:
@@ -63,7 +69,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_reader_meets_no_more_functions_and_files_than_before(corpus: Path) -> None:
+    (corpus / "systems.toml").write_text(RUN)
     found = {
+        "run": counted(corpus, "run", "systems.toml"),
         "train": counted(corpus, "train", *PAIRS, *SMALL, "--out", "model"),
         "translate": counted(corpus, "translate", "model", "test.en"),
     }
