@@ -9,6 +9,7 @@ import click
 from synmt.cli.options import input_files, on_error, or_stdin, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section, options_of
+from synmt.model.files import CONFIG_FILE
 from synmt.options import Scope, config_of
 from synmt.projection.config import DOUBTFUL
 from synmt.search.config import SearchConfig, TranslateConfig, scope_of
@@ -28,8 +29,8 @@ HINTS = dict.fromkeys(("--score", "--sum-trees"), "`synmt logprob` scores given 
 
 
 def _scope(given: Mapping[str, Any]) -> Scope:
-    if "model" not in given:
-        return Scope()
+    if "model" not in given or not (Path(given["model"]) / CONFIG_FILE).exists():
+        return Scope()  # a folder without a model is refused when it is opened
     from synmt.model.config import ModelConfig
     from synmt.model.folder import read_folder_config
 
