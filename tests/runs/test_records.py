@@ -89,6 +89,16 @@ def test_output_without_a_log_does_not_belong_to_the_run(folder: RunFolder, path
         make(folder, path, {}, writing(path))
 
 
+def test_a_folder_of_an_older_version_is_refused(tmp_path: Path) -> None:
+    for name in ("notes", "locks", "logs"):
+        (tmp_path / name).mkdir()
+    with (
+        pytest.raises(BadInput, match="is not empty; no run of this version of synmt made it: name a new folder"),
+        RunFolder(tmp_path).opened(),
+    ):
+        pass
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"inputs": []}', '{"inputs":{}, "cpu_seconds": "1"}', '{"inputs":'])
 def test_a_log_without_a_whole_record_is_reported(text: str, folder: RunFolder, path: Path) -> None:
     make(folder, path, {}, writing(path))
