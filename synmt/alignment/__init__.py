@@ -5,7 +5,7 @@ Other packages add aligners under the entry point `synmt.aligners`.
 
 from typing import Any
 
-from synmt.registry import Registry
+from synmt.registry import Registry, attribute
 
 
 class Methods(Registry):
@@ -16,9 +16,7 @@ class Methods(Registry):
             return super().__getitem__(name)
         if name not in self:
             raise KeyError(name)
-        from synmt.alignment.joined import joined
-
-        return joined(*name.split("+"))
+        return attribute("synmt.alignment.joined:joined")(*name.split("+"))
 
     def __contains__(self, name: object) -> bool:
         parts = str(name).split("+")

@@ -86,7 +86,7 @@ class Joined:
     @classmethod
     def open(cls, folder: Path, device: str) -> Self:
         made, names = read_aligner(folder, cls), read_saved(folder, cls).get("parts", list(cls.parts))
-        if not names or names != list(cls.parts[: len(names)]):
+        if not any(names == list(cls.parts[:number]) for number in range(1, len(cls.parts) + 1)):
             raise BadInput(f"has other parts than {' and '.join(cls.parts)}", str(folder / CONFIG_FILE))
         for name in names:
             check_inside(folder, folder / name / CONFIG_FILE)  # the folder of a part must not be elsewhere

@@ -9,6 +9,7 @@ import click
 from synmt.cli.options import input_files, on_error, or_stdin, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section, options_of
+from synmt.model.files import CONFIG_FILE
 from synmt.options import Choice, Rules, config_of
 from synmt.search.config import SearchConfig, TranslateConfig, choose
 from synmt.streams import BadLines, OnError
@@ -32,8 +33,8 @@ HINTS = {
 
 
 def _choose(given: Mapping[str, Any]) -> Choice:
-    if "model" not in given:
-        return Choice()
+    if "model" not in given or not (Path(given["model"]) / CONFIG_FILE).exists():
+        return Choice()  # a folder without a model is refused when it is opened
     from synmt.model.config import ModelConfig
     from synmt.model.folder import read_folder_config
 

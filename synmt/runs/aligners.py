@@ -23,12 +23,12 @@ from synmt.alignment.linking import KnownLinks
 from synmt.data.records import columns_of_pairs, sentences_in
 from synmt.model.files import read_config
 from synmt.options import config_of, settings_of
-from synmt.runs.commands import STDIN, Command, Options, parsed, with_used
-from synmt.runs.file import LEARNED, LINKS_FROM, OF_ALIGNERS, Pair, RunFile
+from synmt.runs.commands import STDIN, Command, Options, check_shared, parsed, with_used
+from synmt.runs.file import LEARNED, LINKS_FROM, OF_ALIGNERS, Pair, RunFile, naming_table
 from synmt.runs.steps import Cost, RunFolder
 from synmt.runs.table import Output
 from synmt.runs.work import Work, check_sizes, form_of, joined, named
-from synmt.streams import BadInput, BadLines, Message, counted, read_lines, side_by_side
+from synmt.streams import BadInput, BadLines, counted, read_lines, side_by_side
 from synmt.text.links import Links, open_links, read_links_between
 from synmt.text.tokenization import MosesTokenizer
 
@@ -216,47 +216,45 @@ def add_fit(
 
 
 def rows_of(run: RunFile) -> dict[str, Row]:
-    """Return the aligners of a run. Raises BadInput for incompatible options, and for a shared one that no aligner
-    uses."""
-    rows, used = {}, set[str]()
-    shared = run.options.get("align", {})
+    """Return the aligners of a run. Raises ValueError for options that the commands refuse, and for a shared one that
+    no aligner uses."""
+    rows, unused, shared = dict[str, Row](), dict[str, dict[str, str]](), run.options.get("align", {})
     if lost := shared.keys() & OF_ALIGNERS:
-        raise BadInput(f"align: {min(lost)} is for one aligner, and cannot be shared")
+        raise ValueError(f"align: {min(lost)} is for one aligner, and cannot be shared")
     for name, own in run.systems.items():
-        try:
-            rows[name] = _row(name, own, shared, run.systems)
-        except ValueError as error:
-            raise BadInput(Message("aligner {}: {}", name, error)) from None
-        used |= rows[name].options.keys()
+        title = f"aligner {name}"
+        with naming_table(title):
+            rows[name], unused[title] = _row(name, own, shared, run.systems)
     for name, row in rows.items():
         if row.models and not _has_models(row.models, rows):
-            raise BadInput(f"aligner {name}: models: {row.models} has no translation models")
-    if unused := shared.keys() - used:
-        raise BadInput(f"align: {min(unused)} has no effect on the aligners of the run")
+            raise ValueError(f"aligner {name}: models: {row.models} has no translation models")
+    check_shared(unused)
     _in_order(rows)
     return rows
 
 
-def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> Row:
-    """Return an aligner with its own options and the shared options that it uses. Raises ValueError."""
+def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> tuple[Row, dict[str, str]]:
+    """Return an aligner with its own options and the shared options that it uses, and why it does not use the others.
+    Raises ValueError."""
     _check_of_aligner(own, names)
     options = {each: value for each, value in own.items() if each not in OF_ALIGNERS}
     if LINKS_FROM in own:
         others = tuple(own[LINKS_FROM])
-        used, reads_trees, _ = with_used("symmetrize", options, shared, partial(_combined, others))
-        return Row(used, None, others, reads_trees=reads_trees)
+        used, reads_trees, unused = with_used("symmetrize", options, shared, partial(_combined, others))
+        return Row(used, None, others, reads_trees=reads_trees), unused
     letters, method = own.get("letters"), str(own.get("method", name))
     if method not in ALIGNERS:
         raise ValueError(f"no method has this name; give its method, one of {', '.join(ALIGNERS)}")
     learned = {each: each for each in LEARNED if each in own}
-    used, reads_trees, _ = with_used("align", options, shared, partial(_fitted, method, learned))
+    used, reads_trees, unused = with_used("align", options, shared, partial(_fitted, method, learned))
     if reads_trees and letters:
         raise ValueError("letters has no effect on words with trees")
     known = used_by(method, {**used, **learned})
-    return Row(
+    row = Row(
         used, method, (), str(own.get("guide", "")), str(own.get("models", "")), letters, "seed" in known,
         reads_trees, "resume" in known, "temperature" in known,
     )  # fmt: skip
+    return row, unused
 
 
 def _fitted(method: str, learned: Options, options: Options) -> bool:
@@ -301,13 +299,13 @@ def _has_models(name: str, rows: Mapping[str, Row]) -> bool:
 
 
 def _in_order(rows: Mapping[str, Row]) -> list[str]:
-    """Return the aligners, each after the aligners that it learns from. Raises BadInput for a cycle."""
+    """Return the aligners, each after the aligners that it learns from. Raises ValueError for a cycle."""
     others = {name: [other for other in row.others if other in rows] for name, row in rows.items()}
     try:
         return list(TopologicalSorter(others).static_order())
     except CycleError as error:
         *path, name = error.args[1]
-        raise BadInput(f"aligner {name} learns from itself, through {' and '.join(path)}") from None
+        raise ValueError(f"aligner {name} learns from itself, through {' and '.join(path)}") from None
 
 
 def _gold(test: Pair) -> Path:

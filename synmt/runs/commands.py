@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from synmt.streams import WrongUsage
+from synmt.streams import Message, WrongUsage
 
 T = TypeVar("T")
 # Options by name, such as `learning-rate`; True for an option without a value. The value of an option that names a file
@@ -90,6 +90,15 @@ def with_used(
             if not unused:
                 raise
             refused[min(unused)] = str(error)
+
+
+def check_shared(refused: Mapping[str, Mapping[str, str]]) -> None:
+    """Raise WrongUsage for a shared option that no system uses, with the first one's reason. refused: as `with_used`
+    returns it, by the title of each system."""
+    (title, causes), *others = refused.items()
+    for option, cause in causes.items():
+        if all(option in each for _, each in others):
+            raise WrongUsage(Message("{}: {}", Message(title), cause))
 
 
 def _names(command: str, name: str) -> set[str]:

@@ -264,8 +264,12 @@ def naming_table(name: str) -> Iterator[None]:
 
 def query_of_set(options: Options) -> tuple[Query, int]:
     """Return the query of a challenge set, and the place of the node whose words it counts. Raises ValueError."""
-    own = {name: value for name, value in options.items() if name != "count"}
-    query = query_of(parsed(Command("challenge query", STDIN, own)))
+    own = {name: value for name, value in options.items() if name not in ("count", "pattern")}
+    if "pattern" in options:
+        command = Command("challenge pattern", {"pattern": str(options["pattern"]), **STDIN}, own)
+    else:
+        command = Command("challenge query", STDIN, own)
+    query = query_of(parsed(command))
     return query, query.place(str(options.get("count", "")))
 
 

@@ -1,7 +1,7 @@
 """Runs that compare ways to project trees: the source is parsed, an aligner links it to the target, and the projected
 trees are scored against gold trees. Aligners and grammars learn from the training pairs and the pairs of the tests."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,12 +11,12 @@ from synmt.alignment.config import AlignConfig
 from synmt.data.records import sentences_in
 from synmt.options import option_names
 from synmt.runs.aligners import add_fit, check_test, rows_of, sets_of
-from synmt.runs.commands import STDIN, Command, Options, parsed, with_used
-from synmt.runs.file import OF_ALIGNERS, Pair, RunFile
+from synmt.runs.commands import STDIN, Command, Options, check_shared, parsed, with_used
+from synmt.runs.file import OF_ALIGNERS, Pair, RunFile, naming_table
 from synmt.runs.steps import RunFolder
 from synmt.runs.table import Output, check_reference
 from synmt.runs.work import Work, check_sizes, form_of, joined
-from synmt.streams import BadInput, Message, read_lines
+from synmt.streams import BadInput, read_lines
 from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.record import ParseRecord, write_record
 
@@ -100,7 +100,7 @@ class Projections(Work):
         return self.folder.path / str(size or "all") / f"{name}.{self.run.seeds[0]}.{test}"
 
     def _add_records(self, part: str, pair: Pair) -> Pair:
-        """Add the tasks that make the parse records of both sides; a test without a source uses its target twice."""
+        """Add the steps that make the parse records of both sides; a test without a source uses its target twice."""
         language, other = self.run.languages
         target = self._add_side(f"{part}/target", pair.target, other)
         if not _has_source(pair):
@@ -142,17 +142,13 @@ class Projections(Work):
 
 
 def options_of(run: RunFile) -> dict[str, Options]:
-    """Return the options of each projection, with the shared ones that it uses. Raises BadInput."""
-    shared, found, unused = run.options.get("project", {}), dict[str, Options](), list[Mapping[str, str]]()
+    """Return the options of each projection, with the shared ones that it uses. Raises ValueError."""
+    shared, found, unused = run.options.get("project", {}), dict[str, Options](), dict[str, dict[str, str]]()
     for name, own in run.systems.items():
-        try:
-            found[name], _, refused = with_used("project", own, shared, _check)
-        except ValueError as error:
-            raise BadInput(Message("projection {}: {}", name, error)) from None
-        unused.append(refused)
-    for option, cause in unused[0].items():
-        if all(option in each for each in unused):
-            raise BadInput(Message("project: {}", cause))
+        title = f"projection {name}"
+        with naming_table(title):
+            found[name], _, unused[title] = with_used("project", own, shared, _check)
+    check_shared(unused)
     return found
 
 

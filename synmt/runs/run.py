@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -35,6 +36,17 @@ from synmt.streams.paths import check_apart, check_writable
 KINDS: Mapping[str, type[Work]] = {"systems": Systems, "aligners": Aligners, "projections": Projections}
 
 
+@contextmanager
+def _naming(file: Path) -> Iterator[None]:
+    """Turn errors about a run file, or about data without a place, into BadInput that names the file."""
+    try:
+        yield
+    except ValueError as error:
+        raise BadInput(str(error), str(file)) from None
+    except BadInput as error:
+        raise BadInput(error.cause, error.place or str(file)) from None
+
+
 @dataclass(frozen=True)
 class Run:
     """given: the contents of the run file; work: its steps and outputs in the folder of the run; data: the folder of
@@ -65,18 +77,14 @@ class Run:
         """
         RuntimeConfig(jobs=jobs)
         file, folder = Path(file), Path(folder)
-        try:
+        with _naming(file):
             place = RunFolder(safe_path(folder))
             run = with_options(read_run(file, Path(data) if data else None))
-        except ValueError as error:
-            raise BadInput(str(error), str(file)) from None
         if against not in (None, *run.systems):
             raise BadInput(f"has no system {against!r}, only {', '.join(run.systems)}", str(file))
         check_apart([("--out", str(folder))], [str(file), *map(str, run.files())])
-        try:
+        with _naming(file):
             work = KINDS[run.kind](place, run, jobs)
-        except BadInput as error:
-            raise BadInput(error.cause, error.place or str(file)) from None
         if run.options.get("parse") and not any(each.verb == "parsing" for each in work.steps):
             raise BadInput("parse has no effect: this run parses no text", str(file))
         for own in by_test(work.outputs()) if run.segments else []:

@@ -33,11 +33,12 @@ from synmt.streams import BadInput
 from synmt.streams.decoding import decoded
 from synmt.streams.process import Interruption
 
-PROGRAM = [sys.executable, "-m", "synmt.cli.child"]  # runs a command of synmt that ends with this process
+PROGRAM = [sys.executable, "-m", "synmt.cli.step"]  # runs a command of synmt that ends with this process
 NOTE = "note: "  # marks a note in the log of a process; the run prints it on stderr without this mark
 POLL = 0.1  # seconds between two attempts to lock a file
 REMEDY = "name another --out, or remove it"
 RECORD = b'{"inputs":'  # how a record begins in a log
+KILLED = b"killed with the run; CPU seconds:"  # how a process ends its log if its run is killed
 UNSET = "the default"  # stands for the value of an option that is not given, in messages
 Recorded = Mapping[str, str]  # inputs by name: options as text, files as checksums
 
@@ -193,12 +194,15 @@ class RunFolder:
         has no record."""
         if not any(each.exists() for each in (path, *others)):
             return None
-        log = self.log(path)
+        log, killed = self.log(path), 0.0
         with naming(log):
             for line in reversed(log.read_bytes().splitlines() if log.exists() else []):
                 with suppress(ValueError):  # the computer failed while the line was written
+                    if line.startswith(KILLED):
+                        killed += float(line.removeprefix(KILLED))
                     if line.startswith(RECORD):
-                        return msgspec.convert(decoded(line), Record)
+                        found = msgspec.convert(decoded(line), Record)
+                        return replace(found, cpu_seconds=found.cpu_seconds + killed)
         raise BadInput(f"is not part of this run, since {log} has no record of it; {REMEDY}", str(path))
 
     def _made_from(self, step: Step, inputs: Recorded) -> Record | None:
@@ -206,7 +210,7 @@ class RunFolder:
         done, or started, with other inputs."""
         found = self.record(step.path, *step.others)
         if found and not step.anew:
-            was = "was made" if found.is_finished else "was begun"
+            was = "was made" if found.is_finished else "was started"
             names = {**inputs, **found.inputs}
             before, now = ({name: each.get(name, UNSET) for name in names} for each in (found.inputs, inputs))
             check_same(step.path, before, now, was, f"; {REMEDY}")
@@ -225,12 +229,12 @@ class RunFolder:
                 for each in (step.path, *step.others):
                     each.parent.mkdir(parents=True, exist_ok=True)
             spent = found.cpu_seconds if found and found.inputs == inputs and not found.is_finished else 0.0
-            begun = Record(inputs, spent)
-            _append(stream, begun)
+            started = Record(inputs, spent)
+            _append(stream, started)
             try:
                 cost = step.work()
             except Unfinished as error:
-                _append(stream, replace(begun, cpu_seconds=spent + error.cost.cpu_seconds))
+                _append(stream, replace(started, cpu_seconds=spent + error.cost.cpu_seconds))
                 raise
             self.recorded(step.inputs())  # raises if an input has changed
             made = Record(inputs, spent + cost.cpu_seconds, cost.megabytes, is_finished=True)
@@ -257,7 +261,7 @@ class RunFolder:
                 break
             yield stream
 
-    def call(self, command: Command, log: Path, output: Path | None = None) -> Cost:
+    def run(self, command: Command, log: Path, output: Path | None = None) -> Cost:
         """Run a command of synmt in a new process. Raises Unfinished with the last line that it printed to stderr.
 
         Its messages go to the log, and its notes to stderr as well, each once per run. The process ends with this one:
@@ -297,14 +301,14 @@ class RunFolder:
     def write(
         self, path: Path, command: Command | None = None, lines: Callable[[Path], Iterable[str]] | None = None
     ) -> Cost:
-        """Write the output of a command to a file, which appears once it is complete; as `call`.
+        """Write the output of a command to a file, which appears once it is complete; as `run`.
 
         lines: turns the file with the output of the command, or a file that does not exist without a command, into the
         lines to write.
         """
         written = self.in_progress(path)
         found = self.beside("steps", path, ".found") if lines else written
-        cost = self.call(command, self.log(path), found) if command else Cost()
+        cost = self.run(command, self.log(path), found) if command else Cost()
         if lines:
             with naming(path), written.open("w", encoding="utf-8", newline="\n") as stream:
                 for line in lines(found):

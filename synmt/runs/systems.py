@@ -25,12 +25,12 @@ from synmt.metrics.reading import Files, open_input
 from synmt.metrics.significance import sentence_statistics
 from synmt.model.config import ModelConfig
 from synmt.model.files import CONFIG_FILE, write_config
-from synmt.runs.commands import Command, Options, parsed, with_used
+from synmt.runs.commands import Command, Options, check_shared, parsed, with_used
 from synmt.runs.file import COST, Pair, RunFile, naming_table, query_of_set
 from synmt.runs.steps import Cost, RunFolder
 from synmt.runs.table import Chosen, Output, components_of, described
 from synmt.runs.work import Work, check_sizes, count_pairs, form_of, named
-from synmt.streams import BadInput, Line, Message, OnError, read_lines
+from synmt.streams import BadInput, Line, OnError, read_lines
 from synmt.streams.inputs import without_compression
 from synmt.streams.process import temporary_folder
 from synmt.text.tokenization import TokenizerName, spaces_after
@@ -82,31 +82,29 @@ class Plan:
 def plan(run: RunFile, folder: Path) -> Plan:
     """Return the plan, with training runs ordered by size, seed and system. folder: of the run.
 
-    Raises BadInput for options that the commands refuse, and for a shared one that no system uses.
+    Raises ValueError for options that the commands refuse, and for a shared one that no system uses.
     """
-    options, models, writers = {}, dict[str, ModelConfig](), set[tuple[int | None, str]]()
+    found, models = dict[tuple[int | None, str], Options](), dict[str, ModelConfig]()
+    titles = {
+        (size, name): f"{name}, {size} pairs" if own else name
+        for size, own in run.sizes.items()
+        for name in run.systems
+    }
     for size, of_size in run.sizes.items():
         shared = {**SAME_BATCHES, **run.options.get("train", {}), **of_size}
         unused = dict[str, dict[str, str]]()
         for name, own in run.systems.items():
-            title = f"{name}, {size} pairs" if of_size else name
-            try:
+            title = titles[size, name]
+            with naming_table(f"system {title}"):
                 own = {**_meaning(name, own, shared), **own}
-                options[size, name], models[title], unused[title] = with_used(
+                found[size, name], models[title], unused[f"system {title}"] = with_used(
                     "train", own, shared, partial(_model_of, run, folder)
                 )
                 _check_translate(run, models[title])
-            except ValueError as error:
-                raise BadInput(Message("system {}: {}", title, error)) from None
-            if models[title].target.spelling.trees:
-                writers.add((size, name))
-        (title, first), *others = unused.items()
-        for option, cause in first.items():
-            if all(option in each for _, each in others):
-                raise BadInput(Message("system {}: {}", title, cause))
+        check_shared(unused)
     return Plan(
         [
-            Training(name, seed, size, options[size, name], (size, name) in writers)
+            Training(name, seed, size, found[size, name], bool(models[titles[size, name]].target.spelling.trees))
             for size, seed, name in product(run.sizes, run.seeds, run.systems)
         ],
         (
@@ -353,9 +351,9 @@ class Systems(Work):
 
         def work() -> Cost:
             if (model / CONFIG_FILE).exists():
-                return self.folder.call(Command("train", {}, {**options, "resume": True}), self.folder.log(model))
+                return self.folder.run(Command("train", {}, {**options, "resume": True}), self.folder.log(model))
             rmtree(model, ignore_errors=True)  # what a killed process left
-            return self.folder.call(command, self.folder.log(model))
+            return self.folder.run(command, self.folder.log(model))
 
         self.add(("training", training.title), model, command.inputs, work, command=lambda: command)
 

@@ -29,6 +29,8 @@ TEXTS = {
     "gold.jsonl": f"{RECORD}\n" * len(LINES),
     "test.conllu": "1\tHere\t_\tADV\t_\t_\t2\tadvmod\t_\t_\n2\tcomes\t_\tVERB\t_\t_\t0\troot\t_\t_\n"
     "3\the\t_\tPRON\t_\t_\t2\tnsubj\t_\t_\n\n",
+    "train.conllu": "1\tHe\t_\tPRON\t_\t_\t0\troot\t_\t_\n\n",
+    "train.mrg": "( (S (NP (PRP He))) )\n",
     "train.arcs.en": "He sleeps LEFT-ARC:nsubj\n",
     "codes.bpe": CODES,
     "comet.tsv": "base\tmask\n0.5\t0.75\n0.25\t0.5\n",
@@ -81,6 +83,8 @@ def test_every_command_has_examples() -> None:
 def test_an_example_runs(example: str, files: Path, tmp_path: Path) -> None:
     if "--method eflomal" in example:
         pytest.importorskip("eflomal")
+    if "| parallel" in example and not shutil.which("parallel"):
+        pytest.skip("GNU parallel is not installed")
     if example.startswith("synmt export"):
         pytest.importorskip("ctranslate2")
     trains = TRAININGS.search(example)

@@ -64,7 +64,7 @@ def run(tmp_path: Path) -> Path:
 @pytest.fixture
 def warm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fork the commands of a run from a process that has already imported their libraries."""
-    monkeypatch.setattr(steps, "PROGRAM", warm_command("synmt.cli.child"))
+    monkeypatch.setattr(steps, "PROGRAM", warm_command("synmt.cli.step"))
 
 
 def rows_of(run: Path) -> list[dict[str, Any]]:
@@ -358,7 +358,7 @@ def test_unfinished_models_are_not_finished_with_other_options(run: Path) -> Non
     ):
         run.write_text(text.replace(old, new))
         assert is_one_line_of_error(synmt("run", run), f"was made with {named}; name another --out, or remove it") or (
-            is_one_line_of_error(synmt("run", run), f"was begun with {named}; name another --out, or remove it")
+            is_one_line_of_error(synmt("run", run), f"was started with {named}; name another --out, or remove it")
         )
     run.write_text(text)
     lines = (run.parent / "train.de").read_text().splitlines()
@@ -382,9 +382,17 @@ def killed(run: Path, far_enough: Callable[[], object]) -> None:
 
 
 def test_training_processes_end_with_their_run(run: Path) -> None:
-    """A killed run cannot end its training process, which must end by itself."""
-    run.write_text(RUN.replace("updates = 2", "updates = 1000000"))
-    killed(run, (run.parent / "systems/all/sequence.1/config.json").exists)
+    """A killed run cannot end its training process, which must end by itself. The log says what it cost, so that the
+    costs of the model add up."""
+    run.write_text(RUN.replace("updates = 2", "updates = 1000000\ncheckpoint-minutes = 0.0001"))
+    model, spent = run.parent / "systems/all/sequence.1", list[float]()
+    for _ in range(2):
+        before = {*model.glob("checkpoint/*")}
+        killed(run, lambda: {*model.glob("checkpoint/*.safetensors")} - before)  # noqa: B023 (called at once)
+        record = RunFolder(run.parent / "systems").record(model)
+        assert record and not record.is_finished
+        spent.append(record.cpu_seconds)
+    assert 0 < spent[0] < spent[1]
 
 
 def test_the_run_file_cannot_be_the_output_folder(run: Path) -> None:

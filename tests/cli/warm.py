@@ -157,7 +157,7 @@ def _run(path: str, request: tuple[list[str], str, dict[str, str]], streams: lis
     sys.stdin, sys.stdout = os.fdopen(0, encoding="utf-8"), os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
     if sys.argv[1:2] == ["run"]:
-        import_module("synmt.runs.steps").PROGRAM[:] = [sys.executable, "-IS", ask.__file__, path, "synmt.cli.child"]
+        import_module("synmt.runs.steps").PROGRAM[:] = [sys.executable, "-IS", ask.__file__, path, "synmt.cli.step"]
     from synmt.streams import pool
 
     pool.CONTEXT = PoolContext()  # type: ignore[assignment]

@@ -57,7 +57,7 @@ def test_unfinished_work_resumes_only_with_the_same_inputs(folder: RunFolder, pa
         ({"updates": "300", "beam": "2"}, "beam the default, not 2"),
         ({"updates": "300", "tokenizer": "none"}, "tokenizer the default, not none"),
     ):
-        with pytest.raises(BadInput, match=f"was begun with {named}; name another --out, or remove it"):
+        with pytest.raises(BadInput, match=f"was started with {named}; name another --out, or remove it"):
             make(folder, path, others, writing(path))
     assert path.read_text() == "half"
     assert make(folder, path, {"updates": "300"}, writing(path)).cpu_seconds == 2.5
@@ -87,6 +87,16 @@ def test_output_without_a_log_does_not_belong_to_the_run(folder: RunFolder, path
         match=r"model\.1: is not part of this run, since .*model\.1\.log has no record of it; name another --out",
     ):
         make(folder, path, {}, writing(path))
+
+
+def test_a_folder_of_an_older_version_is_refused(tmp_path: Path) -> None:
+    for name in ("notes", "locks", "logs"):
+        (tmp_path / name).mkdir()
+    with (
+        pytest.raises(BadInput, match="is not empty; no run of this version of synmt made it: name a new folder"),
+        RunFolder(tmp_path).opened(),
+    ):
+        pass
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"inputs": []}', '{"inputs":{}, "cpu_seconds": "1"}', '{"inputs":'])

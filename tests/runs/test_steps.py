@@ -183,18 +183,19 @@ for SLURM_ARRAY_TASK_ID in $(seq $last -1 1); do
     sh -c "${!#}" || sh -c "${!#}" || exit
 done
 """
-RECIPES = {"sh": "| sh -e", "parallel": "| parallel --", "sbatch": "sbatch --"}
+RECIPES = {"sh": "| sh -e", "make": ".PHONY", "parallel": "| parallel --", "sbatch": "sbatch --"}
+AGAIN = "set -o pipefail; until {{ {}; }}; do [ $((++tries)) -lt 20 ] || exit; done"
 
 
 @pytest.mark.parametrize("folder", ["records"], indirect=True)
 @pytest.mark.parametrize("tool", RECIPES)
 def test_the_recipes_give_the_table_even_if_every_step_is_killed_once(tool: str, folder: Path) -> None:
     """The recipes are copied word for word from docs/runs.md, and run with a stand-in for Slurm, which starts the last
-    step first. A plain shell stops at a failure, so it is started again."""
-    if tool == "parallel" and not shutil.which(tool):
+    step first. A shell and make stop at a failure, so they are started again."""
+    if tool in ("parallel", "make") and not shutil.which(tool):
         pytest.skip(f"needs {tool}")
     text = (Path(__file__).parents[2] / "docs" / "runs.md").read_text()
-    blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```(?:sh|make)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     (block,) = (each for each in blocks if RECIPES[tool] in each)
     (folder / "systems.toml").write_text((folder / "run.toml").read_text().replace("[1, 2]", "[1]"))
     (folder / "cheap.py").write_text(CHEAPLY.format(runs.CHEAP))
@@ -206,8 +207,11 @@ def test_the_recipes_give_the_table_even_if_every_step_is_killed_once(tool: str,
         (bin / name).write_text(script)
         (bin / name).chmod(0o755)
     environment = {**os.environ, "PATH": f"{bin}:{os.environ['PATH']}", "KILLS": str(kills), "HOME": str(folder)}
-    script = f"set -o pipefail; until {{ {block} }}; do [ $((++tries)) -lt 9 ] || exit; done" if tool == "sh" else block
-    done = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True)
+    (folder / "Makefile").write_text(block)
+    scripts = {"sh": AGAIN.format(block.strip()), "make": AGAIN.format("make --jobs 2")}
+    done = subprocess.run(
+        ["bash", "-c", scripts.get(tool, block)], cwd=folder, env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     found = Run.open(folder / "systems.toml", folder / "systems")
     lines = list(found.listed())
@@ -219,7 +223,7 @@ def test_the_recipes_give_the_table_even_if_every_step_is_killed_once(tool: str,
 def test_an_interrupted_training_step_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a real training run, SIGTERM leaves a checkpoint of the current update, and two processes at once finish
     it."""
-    cold, warm = [sys.executable, "-m", "synmt.cli.child"], warm_command("synmt.cli.child")
+    cold, warm = [sys.executable, "-m", "synmt.cli.step"], warm_command("synmt.cli.step")
     monkeypatch.setattr(steps, "PROGRAM", warm)
     asked = runs.of_records()
     text = asked.text.replace("checkpoint-minutes = 0.00001", "report-every = 1\nvalidate-every = 1000\nepochs = 1000")
@@ -261,7 +265,7 @@ def test_a_step_uses_one_thread_unless_told_otherwise(tmp_path: Path, monkeypatc
             monkeypatch.setenv("OMP_NUM_THREADS", given)
         else:
             monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-        steps.RunFolder(tmp_path).call(Command("train", {}, {}), tmp_path / "log", tmp_path / "output")
+        steps.RunFolder(tmp_path).run(Command("train", {}, {}), tmp_path / "log", tmp_path / "output")
         assert (tmp_path / "output").read_text() == f"{expected}\n"
 
 

@@ -231,7 +231,7 @@ def test_trees_are_checked_before_an_aligner_is_fitted(tmp_path: Path) -> None:
 def test_a_fit_that_has_finished_its_parts_is_resumed(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps, "PROGRAM", warm_command("synmt.cli.child"))
+    monkeypatch.setattr(steps, "PROGRAM", warm_command("synmt.cli.step"))
     (tmp_path / "pairs").write_text("das Haus\tthe house\nein Haus\ta house\n" * 4)
     (tmp_path / "gold").write_text("0-0 1-1\n" * 8)
     options = f"method = '{method}', epochs = 1, width = 16"
@@ -242,12 +242,12 @@ def test_a_fit_that_has_finished_its_parts_is_resumed(
     step.path.unlink()
     (model / "config.json").unlink()
     assert {path.name for path in model.iterdir()} >= set(ALIGNERS[method].subfolders[-2:])
-    resumed, call = list[Any](), RunFolder.call
+    resumed, start = list[Any](), RunFolder.run
 
     def spied(folder: RunFolder, command: Command, *rest: Path) -> Cost:
         resumed.append(command.options.get("resume"))
-        return call(folder, command, *rest)
+        return start(folder, command, *rest)
 
-    monkeypatch.setattr(RunFolder, "call", spied)
+    monkeypatch.setattr(RunFolder, "run", spied)
     list(Run.open(tmp_path / "run.toml", tmp_path / "out").table())
     assert resumed == [True] and step.path.read_text() == expected and len(expected.splitlines()) == 8

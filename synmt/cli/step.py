@@ -1,4 +1,4 @@
-"""`python -m synmt.cli.child COMMAND …`: a command of a run, in a process that ends with the run.
+"""`python -m synmt.cli.step COMMAND …`: a command of a run, in a process that ends with the run.
 
 Standard input is a pipe from the run; it closes however the run ends.
 """
@@ -8,7 +8,7 @@ import sys
 from threading import Thread
 
 from synmt.cli.program import reported, run
-from synmt.runs.steps import NOTE
+from synmt.runs.steps import KILLED, NOTE
 
 
 def main() -> None:
@@ -18,6 +18,7 @@ def main() -> None:
 
 def _end_with_run() -> None:
     os.read(0, 1)
+    os.write(2, b"\n%s %.2f\n" % (KILLED, sum(os.times()[:4])))  # which nobody is there to measure
     os._exit(1)
 
 
