@@ -31,7 +31,7 @@ Examples:
   synmt run systems.toml
   synmt run systems.toml --jobs 2 --format latex > table.tex
   synmt run systems.toml --against mask --report report.html
-  synmt run systems.toml --list | parallel --jobs 2
+  synmt run systems.toml --list > steps.sh
 """
 
 
