@@ -201,12 +201,12 @@ def test_a_bad_saved_block_is_a_bad_line() -> None:
     text = '{"tokens":["Go"]}\n{"tokens":["a"],"conllu":"junk"}\n'
     assert is_one_line_of_error(synmt(*again, text=text), "synmt parse: stdin:2: expected 10 columns")
     done = synmt(*again, "--on-error", "blank", text=text)
-    assert done.returncode == 0 and done.stderr == "synmt convert: 1 bad line left empty\n"
+    assert done.returncode == 0 and done.stderr == "synmt parse: 1 bad line left empty\n"
     assert done.stdout.startswith("# text = Go\n1\tGo\t") and done.stdout.endswith("\t0\troot\t_\t_\n\n")
 
 
 def test_parsing_again_needs_trees_and_tags_need_udpipe() -> None:
-    assert "--again needs --input ptb or" in synmt("parse", "--again", "trees", text="Go.\n").stderr
+    assert "--again needs --input records or" in synmt("parse", "--again", "trees", text="Go.\n").stderr
     options = ["parse", "--input", "records", "--again", "tags"]
     assert "--again tags needs --parser udpipe" in synmt(*options, text="{}\n").stderr
     bad = synmt(*options, "--parser", "udpipe", text='{"tokens": 1}\n')
@@ -245,7 +245,7 @@ def test_lines_that_are_not_text(bad: bytes) -> None:
     assert done.stdout.count("\n") == 1
     done = synmt("parse", "--parser", "udpipe", "--on-error", "blank", text=text)
     assert [len(json.loads(line)) > 0 for line in done.stdout.splitlines()] == [True, False, True]
-    assert done.stderr == "synmt convert: 1 bad line left empty\n"
+    assert done.stderr == "synmt parse: 1 bad line left empty\n"
 
 
 def test_two_jobs_write_the_same_as_one(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_words_of_treebanks_are_raw_in_tokens_and_keep_their_spelling_in_trees()
     assert json.loads(records)["tokens"] == ["3/4", "*", "[", "and/or", "]"]
     for options in (["--input", "records"], ["--input", "ptb", "--strip"], ["--input", "ptb"]):
         text = records if "records" in options else brackets
-        assert synmt("parse", *options, "--format", "ptb", text=text).stdout == f"{brackets}\n"
+        assert synmt("convert", *options, "--format", "ptb", text=text).stdout == f"{brackets}\n"
 
 
 @pytest.mark.parametrize("empty", ["(())", "()", "( ( ) )", "((()))"])

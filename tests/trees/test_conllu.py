@@ -112,7 +112,8 @@ def test_comments_before_an_empty_line_are_no_sentence(empty: str) -> None:
     assert [(block.text, block.number) for block in blocks] == [(f"# x\n{row}", 3)]
     done = synmt("convert", "--input", "conllu", "--format", "conllu", text=text)
     assert done.stdout == f"# x\n{row}\n\n"
-    assert done.stderr.startswith("synmt parse: left out comments without a sentence in 2 places, the first in stdin:1")
+    said = "synmt convert: left out comments without a sentence in 2 places, the first in stdin:1"
+    assert done.stderr.startswith(said)
 
 
 def test_a_record_without_words_is_no_block() -> None:
@@ -181,7 +182,7 @@ def test_wrong_ids_are_named(row: int, id: str, cause: str) -> None:
         read_conllu("\n".join(rows))
     done = synmt("convert", "--input", "conllu", text="\n" + "\n".join(rows) + "\n\n")
     assert (done.returncode, done.stdout) == (1, "")
-    assert re.match(rf"synmt parse: stdin:({row + 1}|2): .*\n\Z", done.stderr)
+    assert re.match(rf"synmt convert: stdin:({row + 1}|2): .*\n\Z", done.stderr)
 
 
 @given(
