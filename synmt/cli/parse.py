@@ -21,10 +21,11 @@ Examples:
 """
 
 
+HINTS = {"--strip": "`synmt convert --input ptb --strip` removes traces and function tags"}
 TREES = tuple(f"--input {kind}" for kind in FORMATS)
 
 
-@click.command(cls=SectionCommand, epilog=EPILOG, rules=RULES)
+@click.command(cls=SectionCommand, epilog=EPILOG, rules=RULES, hints=HINTS)
 @input_files
 @in_section("Input")(
     "--input", "kind", type=click.Choice(["text", "tokens", *FORMATS]), default="text",

@@ -95,7 +95,7 @@ def command(
     upos uas las                      CoNLL-U (CoNLL 2018) or parse records
     clas mlas blex words tokens …     CoNLL-U
     aer precision recall f1           links: 0-0 1-2, or 1p3 for a possible link
-    cPcA wPcA cPwA wPwA               JSON lines of `synmt align --predictions`
+    cPcA wPcA cPwA wPwA               JSON lines of `synmt link --predictions`
     """
     from synmt.metrics.reading import Files
     from synmt.metrics.scoring import score_files

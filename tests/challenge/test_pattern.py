@@ -153,10 +153,9 @@ def test_matches_equal_those_of_an_exhaustive_search(
     names = nodes_of(clauses)
     slowly = found_slowly(clauses, without, record, {}, also)
     expected = sorted(tuple(each[name] for name in names) for each in slowly)
-    pattern = text + filters
-    if len(re.findall(r"[=>]/\]", pattern)) > 1:  # two slashes would enclose a regular expression
-        pattern = re.sub(r"([=>])/\]", r'\1"/"]', pattern)
-    query = Query(pattern=pattern)
+    if len(re.findall(r"[=>]/\]", text + filters)) > 1:  # two slashes would enclose a regular expression
+        text, filters = (re.sub(r"([=>])/\]", r'\1"/"]', each) for each in (text, filters))
+    query = Query(pattern=text + filters)
     assert occurrences(record, query) == expected
     assert occurrences(record, query, one=True) in [[each] for each in expected] or not expected
     assert read_pattern(f"pattern {{ {text}; }}{filters}").names == names
