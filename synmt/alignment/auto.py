@@ -10,12 +10,11 @@ from importlib.util import find_spec
 from typing import ClassVar
 
 from synmt.alignment import encoders
-from synmt.alignment.aligner import Settings
+from synmt.alignment.aligner import Settings, new_aligner
 from synmt.alignment.hmm.aligner import Hmm
 from synmt.alignment.joined import Joined
 from synmt.alignment.neural_hmm.aligner import NeuralHmm, epochs_for
-from synmt.options import chosen
-from synmt.streams import Message, WrongUsage
+from synmt.streams import Message
 
 HMM, NEURAL = "hmm", "neural-hmm"
 # Per pair of words: time to fit hmm, to read the pair once with neural-hmm, and to align it; measured as in
@@ -42,7 +41,8 @@ class Auto(Joined):
     @classmethod
     def cost(cls, settings: Settings, pairs: int, cells: int) -> str:
         """Return the estimated time of a fit, and of alternatives; cells: Σ J × I of the pairs."""
-        hmm, others = _both(settings)[0], _others(settings)
+        hmm, neural, others = new_aligner(HMM, settings), new_aligner(NEURAL, settings), _others(settings)
+        assert isinstance(hmm, Hmm) and isinstance(neural, NeuralHmm)
         if hmm.encoder == "auto" and encoders.installed() and not others:
             of_words = SECONDS * cells * min(hmm.pairs or pairs, pairs) / pairs + SECONDS_ALIGNED * cells / 3
             per_pair = SECONDS_ENCODED * 2 * (cells / pairs) ** 0.5
@@ -55,7 +55,7 @@ class Auto(Joined):
                 " German and English"
             )
         epochs = settings.get("epochs", epochs_for(pairs))
-        learned, read = (cells * min(each.pairs or pairs, pairs) // pairs for each in _both(settings))
+        learned, read = (cells * min(each.pairs or pairs, pairs) // pairs for each in (hmm, neural))
         of_hmm = 2 + SECONDS * learned * (LONGER if learned > MOST_CELLS else 1) + SECONDS_ALIGNED * cells / 3
         seconds = START[0] + of_hmm + SECONDS_READ * read * epochs + SECONDS_ALIGNED * cells * 2 / 3
         size = (START[1] + BYTES * min(learned, MOST_CELLS)) / 1e9
@@ -69,13 +69,5 @@ class Auto(Joined):
 
 
 def _others(settings: Settings) -> Settings:
-    """Return the settings of `neural-hmm`: those that are not of `hmm` alone."""
+    """Return the settings that `neural-hmm` uses: all except the options of `hmm`."""
     return {name: value for name, value in settings.items() if not name.startswith(f"{HMM}_")}
-
-
-def _both(settings: Settings) -> tuple[Hmm, NeuralHmm]:
-    """Return both aligners with their options. Raises WrongUsage."""
-    try:
-        return Hmm(**chosen(Hmm, settings, f"{HMM}-")), NeuralHmm(**chosen(NeuralHmm, settings, f"{NEURAL}-"))
-    except ValueError as error:
-        raise WrongUsage(str(error)) from None

@@ -29,7 +29,9 @@ from synmt.alignment.choice import used_by
 from synmt.alignment.config import OF_WEIGHTS, Heuristic
 from synmt.data.records import SentencePair
 from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked
+from synmt.options import as_options
 from synmt.streams import BadInput
+from synmt.text.links import DirectedLinks
 
 if TYPE_CHECKING:
     from synmt.alignment.extraction import SoftLinks
@@ -68,7 +70,7 @@ class Joined:
         return made
 
     def suffices(self, settings: Settings) -> bool:
-        """Return whether the parts fitted so far leave nothing to add for those that follow."""
+        """Return whether the remaining parts need not be fitted."""
         return False
 
     def save(self, folder: Path) -> None:
@@ -92,14 +94,12 @@ class Joined:
             check_inside(folder, folder / name / CONFIG_FILE)  # the folder of a part must not be elsewhere
         return replace(made, fitted={name: open_aligner(folder / name, name, device) for name in names})
 
-    def align(self, pairs: Sequence[SentencePair]) -> "Sequence[SoftLinks]":
+    def align(self, pairs: Sequence[SentencePair]) -> "Sequence[SoftLinks | DirectedLinks]":
         """Return the weights of each direction between words, averaged over the parts; or those of the only part."""
-        from synmt.alignment.extraction import SoftLinks, mean_of_words
+        from synmt.alignment.extraction import mean_of_words
 
         found = [part.align(pairs) for part in self.fitted.values()]
-        if len(found) == 1:
-            return [each for each in found[0] if isinstance(each, SoftLinks)]
-        return list(map(mean_of_words, pairs, *found))
+        return found[0] if len(found) == 1 else list(map(mean_of_words, pairs, *found))
 
 
 @cache
@@ -110,7 +110,7 @@ def joined(*parts: str) -> type[Joined]:
 
 def _own(name: str, settings: Settings) -> Settings:
     """Return the settings that a part uses."""
-    used = used_by(name, {each.replace("_", "-"): value for each, value in settings.items()})
+    used = used_by(name, as_options(settings))
     return {each: value for each, value in settings.items() if each.replace("_", "-") in used}
 
 
