@@ -59,7 +59,7 @@ Examples:
 @in_section("Options")("--list", "is_list", is_flag=True, help="Print the steps as a shell script instead.")
 @in_section("Options")(
     "--task", type=click.IntRange(1, 10**6), metavar="N", unless="--list",
-    help="Do only step N of --list and what it needs.",
+    help="Do only step N of --list, and the steps that it needs.",
 )  # fmt: skip
 def command(
     file: Path,

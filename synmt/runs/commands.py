@@ -17,7 +17,7 @@ T = TypeVar("T")
 # is a Path.
 Options = Mapping[str, Any]
 FILES = "FILE", "MODEL", "NAME|PATH"  # metavars of options that name files or folders
-STDIN = {"file": "-"}  # stands for files that do not exist yet
+STDIN = {"file": "-"}  # in place of files that do not exist yet
 NO_INPUTS = "jobs", "out", "prepared", "resume"  # options that change no output
 HELP = "help", "help-all"
 FLAG = re.compile(r"--([\w-]+)")

@@ -102,8 +102,8 @@ class Run:
         return self.given.files()
 
     def listed(self) -> Iterator[str]:
-        """Yield a line of shell for each step. It does the step and what it needs, unless they are done, and ends with
-        a comment: the step's state, name and command. Raises BadInput for output of other inputs."""
+        """Yield a shell line per step. The line does the step and those that it needs, unless they are done, and ends
+        in a comment: the step's state, name and command. Raises BadInput for output of other inputs."""
         known, folder = dict[Path, bool](), self.work.folder
         data = ["--data", str(self.data)] if self.data else []
         words = join(["synmt", "run", str(self.file), *data, "--out", str(folder.path)])

@@ -39,7 +39,7 @@ POLL = 0.1  # seconds between two attempts to lock a file
 REMEDY = "name another --out, or remove it"
 RECORD = b'{"inputs":'  # how a record begins in a log
 KILLED = b"killed with the run; CPU seconds:"  # how a process ends its log if its run is killed
-UNSET = "the default"  # stands for the value of an option that is not given, in messages
+UNSET = "the default"  # in messages, the value of an option that is not given
 Recorded = Mapping[str, str]  # inputs by name: options as text, files as checksums
 
 
