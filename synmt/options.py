@@ -201,16 +201,6 @@ def options_in(config: Any, prefix: str = "") -> dict[str, Setting]:
     }
 
 
-def as_options(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings under the names of their options."""
-    return {name.replace("_", "-"): value for name, value in settings.items()}
-
-
-def as_settings(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options under the names of their settings."""
-    return {name.replace("-", "_"): value for name, value in options.items()}
-
-
 def option_names(config: Any, prefix: str = "") -> list[str]:
     """Return the names of a config's options, such as `pascal-heads` for `heads` under the prefix `pascal-`."""
     return [f"{prefix}{each.name}".replace("_", "-") for each in settings_of(config)]

@@ -12,7 +12,7 @@ from synmt.components import ENCODER_COMPONENTS
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.source import ENCODERS, encoders_of
 from synmt.nn.config import TransformerConfig
-from synmt.options import Choice, Preset, Rules, Setting, as_options, as_settings, option_names, options_in, settings_of
+from synmt.options import Choice, Preset, Rules, Setting, option_names, options_in, settings_of
 from synmt.streams import Message, WrongUsage
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import OF_FOLDER, OF_TREES, TrainingConfig
@@ -132,7 +132,7 @@ def choose(given: Mapping[str, Any]) -> Choice:
 def _reads_trees(given: Mapping[str, Any]) -> bool:
     """Return whether an encoder reads trees. Invalid encoders, which are refused when the method is opened, may."""
     with suppress(ValueError):
-        return any(side.reads_trees for side in encoders_of(as_settings(given)))
+        return any(side.reads_trees for side in encoders_of({k.replace("-", "_"): value for k, value in given.items()}))
     return True
 
 
@@ -154,5 +154,5 @@ def defaults_of(method: str, preset: str | None) -> dict[str, Any]:
         presets: Mapping[str, Preset] = getattr(ALIGNERS[name], "presets", {})
         if presets:
             chosen = presets.get(preset or "") or next(iter(presets.values()))
-            defaults |= as_options(chosen.settings)
+            defaults |= {each.replace("_", "-"): value for each, value in chosen.settings.items()}
     return defaults

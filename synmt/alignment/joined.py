@@ -29,7 +29,6 @@ from synmt.alignment.choice import used_by
 from synmt.alignment.config import OF_WEIGHTS, Heuristic
 from synmt.data.records import SentencePair
 from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked
-from synmt.options import as_options
 from synmt.streams import BadInput
 from synmt.text.links import DirectedLinks
 
@@ -110,7 +109,7 @@ def joined(*parts: str) -> type[Joined]:
 
 def _own(name: str, settings: Settings) -> Settings:
     """Return the settings that a part uses."""
-    used = used_by(name, as_options(settings))
+    used = used_by(name, {each.replace("_", "-"): value for each, value in settings.items()})
     return {each: value for each, value in settings.items() if each.replace("_", "-") in used}
 
 

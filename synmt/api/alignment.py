@@ -13,10 +13,10 @@ from synmt.alignment.config import AlignConfig, FitConfig, LinksConfig, Symmetri
 from synmt.alignment.linking import KnownLinks, aligned
 from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.alignment.stream import OF_TREES, WINDOW, advice, fitted, known_links, needed, note_unlinked, sides_for
-from synmt.api.given import Pair, columns_of, config_of_all, not_given, takes
+from synmt.api.given import Pair, as_given, columns_of, config_of_all, not_given, takes
 from synmt.data.records import SentencePair
 from synmt.data.words import SideWords, say_doubts, sides_of
-from synmt.options import Choice, Rules, Setting, as_options, check_keywords, check_used, settings_of
+from synmt.options import Choice, Rules, Setting, check_keywords, check_used, settings_of
 from synmt.streams import BadLines, Notes, OnError, shown, windows
 from synmt.streams.paths import check_apart
 from synmt.text.links import Link, write_links
@@ -197,7 +197,7 @@ def _check(settings: Mapping[str, Any], own: Mapping[str, Any], rules: Rules) ->
     own: settings that the function itself decides. Return the options without effect, whose values are the defaults.
     """
     check_keywords(settings, {name: each for name, each in known().items() if name not in OF_LINES})
-    given = as_options(settings) | {name: value for name, value in own.items() if value} | {"format": "jsonl"}
+    given = as_given(settings) | {name: value for name, value in own.items() if value} | {"format": "jsonl"}
     return check_used(given, known() | OF_COMMAND, rules)
 
 

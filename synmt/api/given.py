@@ -236,3 +236,8 @@ def config_of_all(kind: type[Config], settings: Mapping[str, Any], **decided: An
         if name not in known:
             raise TypeError(f"unknown setting {name!r}; known: {', '.join(known)}")
     return kind(**settings, **decided)
+
+
+def as_given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings under the names of their options."""
+    return {name.replace("_", "-"): value for name, value in settings.items()}

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import HasLine, config_of_all, numbered, takes, with_text
-from synmt.options import as_options, check_used, options_in, settings_of
+from synmt.api.given import HasLine, as_given, config_of_all, numbered, takes, with_text
+from synmt.options import check_used, options_in, settings_of
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
 from synmt.parsers.config import RULES, language_from
 from synmt.parsers.parser import Parser, ParserInput
@@ -42,7 +42,7 @@ def parse(
     given = {"parser": parser, "model": models, **settings}
     given |= language_from([str(sentences)], given) if isinstance(sentences, Path) else {}
     config, bad = config_of_all(ParserConfig, given), BadLines(on_error)
-    check_used(as_options(given), options_in(ParserConfig), RULES)
+    check_used(as_given(given), options_in(ParserConfig), RULES)
     inputs = _inputs(sentences, str.split if tokenized else str, bad)
     with ExitStack() as stack:
         try:

@@ -8,7 +8,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import HasLine, Sentence, config_of_all, lines_of, numbered, takes
+from synmt.api.given import HasLine, Sentence, as_given, config_of_all, lines_of, numbered, takes
 from synmt.metrics import METRICS
 from synmt.metrics.comparisons import SignTest, compare_settings
 from synmt.metrics.config import MetricConfig, SignificanceConfig, choose, owners, unknown
@@ -17,7 +17,7 @@ from synmt.metrics.reading import Files, Input, open_input
 from synmt.metrics.scoring import score_systems
 from synmt.metrics.segments import segments_input
 from synmt.metrics.significance import Comparison, compare
-from synmt.options import Rules, as_options, check_used, options_in, settings_of
+from synmt.options import Rules, check_used, options_in, settings_of
 from synmt.streams import BadInput, Line, WrongUsage
 from synmt.trees.record import ParseRecord
 
@@ -135,7 +135,7 @@ def _opened(
             for name, each in given.items()
         }
     lines = {name: lines_of(sentences, name) for name, sentences in given.items()}
-    check_used(as_options(settings), options_in(MetricConfig), Rules(lambda given: choose(list(names)), owners))
+    check_used(as_given(settings), options_in(MetricConfig), Rules(lambda given: choose(list(names)), owners))
     try:
         yield open_input(list(names), Files(list(systems), numbers, given=lines), config)
     except WrongUsage:

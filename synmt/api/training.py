@@ -8,7 +8,7 @@ from typing import Any
 from synmt.api.given import Pair, lines_of_pairs, not_given, takes
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
-from synmt.options import Rules, as_options, check_keywords, check_used
+from synmt.options import Rules, check_keywords, check_used
 from synmt.streams import Message, Notes, OnError, WrongUsage
 from synmt.streams.paths import check_apart
 from synmt.streams.process import random_numbers_kept
@@ -50,7 +50,7 @@ def train(
     files += [given[name] for name in ("init", "codes") if name in given]
     check_apart([("--out", str(out))], files)
     start = ModelFolder.open(Path(given.pop("init")), ModelConfig) if "init" in given else None
-    flags = as_options(given)
+    flags = {name.replace("_", "-"): value for name, value in given.items()}
     flags |= {"out": out} | ({"init": start} if start else {}) | ({"dev-tsv": dev} if validation else {})
     config_of_start = start.config if start else None
     try:

@@ -7,14 +7,14 @@ from typing import Any, Literal, Self
 
 import torch
 
-from synmt.api.given import Pair, Sentence, columns_of, config_of_all, lines_of, takes
+from synmt.api.given import Pair, Sentence, as_given, columns_of, config_of_all, lines_of, takes
 from synmt.data.words import say_doubts
 from synmt.device import Precision, local_device
 from synmt.inspection import Picture
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
-from synmt.options import Rules, as_options, check_used, options_in, settings_of
+from synmt.options import Rules, check_used, options_in, settings_of
 from synmt.search.config import LogprobConfig, SearchConfig, TranslateConfig, choose
 from synmt.search.scores import ForcedTarget, forcing, scored
 from synmt.search.stream import open_batches, source_sentences, words_of_sides
@@ -175,7 +175,7 @@ class Model:
         config = config_of_all(TranslateConfig, {**others, **decided})
         config.check_search(search)
         choice = choose(self.folders[0].config.target, config)
-        check_used(as_options({**settings, **decided}), OF_SETTINGS, Rules(lambda given: choice))
+        check_used(as_given({**settings, **decided}), OF_SETTINGS, Rules(lambda given: choice))
         return Translator.open_all(self.folders, self.device, search, config, self.models), config
 
     def _found(

@@ -10,7 +10,7 @@ from synmt.cli.options import input_files, on_error, or_stdin, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.model.files import CONFIG_FILE
-from synmt.options import Choice, Rules, as_settings, config_of
+from synmt.options import Choice, Rules, config_of
 from synmt.search.config import SearchConfig, TranslateConfig, choose
 from synmt.streams import BadLines, OnError
 
@@ -39,7 +39,8 @@ def _choose(given: Mapping[str, Any]) -> Choice:
     from synmt.model.folder import read_folder_config
 
     opened, _ = read_folder_config(Path(given["model"]), ModelConfig)
-    return choose(opened.target, config_of(TranslateConfig, as_settings(given)))
+    settings = {name.replace("-", "_"): value for name, value in given.items()}
+    return choose(opened.target, config_of(TranslateConfig, settings))
 
 
 @click.command("translate", cls=SectionCommand, epilog=EPILOG, rules=Rules(_choose), hints=HINTS, common=COMMON)

@@ -13,19 +13,7 @@ from synmt.model.folder import read_folder_config
 from synmt.model.source import SourceSide, source_side, source_side_of
 from synmt.model.target import TargetSide, target_side, target_side_of
 from synmt.nn.config import DROPOUTS, TransformerConfig
-from synmt.options import (
-    Choice,
-    Preset,
-    Rules,
-    Setting,
-    as_options,
-    as_settings,
-    chosen,
-    config_of,
-    option_names,
-    options_in,
-    setting,
-)
+from synmt.options import Choice, Preset, Rules, Setting, chosen, config_of, option_names, options_in, setting
 from synmt.text.tokenization import TextConfig, with_languages
 from synmt.training.config import OF_PREFIXES, OF_TREES, OF_VALIDATION, TrainingConfig
 from synmt.training.presets import DEFAULT, PRESETS, components_of, model_and_training, resolve
@@ -85,7 +73,7 @@ def choose(given: Mapping[str, Any], start: ModelConfig | None = None) -> Choice
     if "init" in given and not start:
         start = read_folder_config(Path(given["init"]), ModelConfig)[0]
     start = start if "init" in given else None
-    settings = as_settings(given)
+    settings = {name.replace("-", "_"): value for name, value in given.items()}
     preset = PRESETS[given.get("preset", DEFAULT)]
     if start:
         source, target = list(start.source.components), list(start.target.components)
@@ -104,7 +92,7 @@ def choose(given: Mapping[str, Any], start: ModelConfig | None = None) -> Choice
         needs |= dict.fromkeys(OF_PREFIXES, "a decoder that reads its whole prefix at each step")
     if decoder and decoder.spelling.trees != "among" and not start:
         needs |= dict.fromkeys(OF_ARCS, "a decoder that writes arcs among its words")
-    defaults = as_options(resolve(preset, source, {}))
+    defaults = {name.replace("_", "-"): value for name, value in resolve(preset, source, {}).items()}
     defaults |= _defaults_of(start) if start else {"model": PLAIN}
     name = "+".join(dict.fromkeys(source + target))
     return Choice(name, lambda option: option not in unused, needs, defaults)
@@ -149,7 +137,7 @@ def _defaults_of(start: ModelConfig) -> dict[str, Any]:
     found = asdict(start.network)
     for name, options in {**start.source.settings(), **start.target.settings()["components"]}.items():
         found |= {f"{name}-{option}": value for option, value in options.items()}
-    return as_options(found)
+    return {name.replace("_", "-"): value for name, value in found.items()}
 
 
 def _is_replaced(given: Mapping[str, Any]) -> bool:
