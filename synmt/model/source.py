@@ -31,7 +31,7 @@ class SourceFeatures:
 
     tokens: vocabulary entries, [n].
     words: how many of the tokens are subwords, which bounds the length of the translation.
-    values: by name, of each field: labels, each [n], "" for a token without a label; or arrays, [n] or [n,n].
+    values: by name, of each field: labels, each [n], "" for a token without a label; or arrays, [n], [n,d] or [n,n].
     fields: these fields, by name.
     word_of: the word of each subword, -1 for structure, [n].
     beside: the same sentence for the other models of an ensemble.
@@ -147,7 +147,7 @@ def checked(name: str, component: EncoderComponent, values: Mapping[str, Any], l
     found: dict[str, Any] = {}
     for each, field_ in component.fields_by_name.items():
         found[each] = list(values[each]) if field_.shape == "label" else field_.array(each, values[each])
-        size = (length, length) if field_.shape == "pair" else (length,)
+        size = (length, length) if field_.shape == "pair" else (length, *field_.vector)
         if (shape := getattr(found[each], "shape", (len(found[each]),))) != size:
             raise ValueError(f"{name} reads the field {each} with the shape {list(shape)}, not {list(size)}")
     return found

@@ -53,7 +53,7 @@ class TargetSide:
         found: dict[str, Field] = {}
         for each in self.components.values():
             for name, own in each.fields_by_name.items():
-                if own.shape != "token" or own.dtype == "float32":
+                if own.shape != "token" or own.dtype.startswith("float"):
                     raise ValueError(f"the field {name} of a decoder must be integers of tokens")
                 if found.setdefault(name, own) is not own:
                     raise ValueError(f"two components use the same name for fields: {name}")

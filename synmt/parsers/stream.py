@@ -91,7 +91,7 @@ def parse_again(
     """Parse the tokens of each record again, or its text if it has no tokens, and replace its trees and parts of
     speech, or only its parts of speech.
 
-    New trees leave the record's lemmas, XPOS, features and masks over words unchanged, if it has any.
+    New trees leave the record's lemmas, XPOS, features, states and masks over words unchanged, if it has any.
     """
     copies, records = tee(records)
     inputs = (Tokenized.of(each) if each.tokens else each.text for each in copies)
@@ -103,7 +103,9 @@ def parse_again(
         else:
             kept = {name: getattr(record, name) or getattr(parsed, name) for name in ("lemmas", "xpos", "feats")}
             conllu = record.conllu or parsed.conllu
-            yield replace(parsed, sent_id=record.sent_id, conllu=conllu, masks=record.word_masks, **kept)
+            yield replace(
+                parsed, sent_id=record.sent_id, conllu=conllu, masks=record.word_masks, states=record.states, **kept
+            )
 
 
 def parses_of_lines(files: Sequence[str], tokenized: bool, bad: BadLines) -> Parsing:

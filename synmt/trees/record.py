@@ -35,6 +35,19 @@ _BREAKING = re.compile(r"[\s\0]")
 _BREAKING_ROWS = re.compile(r"[\t\n\r\0]|^$")
 
 
+@dataclass(frozen=True, slots=True)
+class WordStates:
+    """The states of n words in a layer of a pretrained encoder.
+
+    encoder: its name; layer: counted from 1, 0 for the embeddings; vectors: n × d numbers of 16 bits, word by word,
+    the low byte first, in JSON as base64.
+    """
+
+    encoder: str
+    layer: int
+    vectors: bytes
+
+
 class RecordError(ValueError):
     """A line that is not a parse record, or whose fields contradict each other."""
 
@@ -57,6 +70,7 @@ class ParseRecord:
     confidences: of each token's head, 0 to 1, [n]; empty if unknown.
     sentences: number of words in each sentence, if there are several; each has its own root.
     masks: by name, m strings of m characters 0 and 1, over the n words or over the nodes of the tree.
+    states: of the words in a pretrained encoder.
     sent_id: the sentence's name in its treebank, as in CoNLL-U.
     conllu: the sentence block from which the record was read, if the block has more than the record.
     """
@@ -74,6 +88,7 @@ class ParseRecord:
     confidences: list[float] = field(default_factory=list)
     sentences: list[int] = field(default_factory=list)
     masks: dict[str, list[str]] = field(default_factory=dict)
+    states: WordStates | None = None
     sent_id: str = ""
     conllu: str = ""
 
@@ -137,6 +152,8 @@ class ParseRecord:
                 raise RecordError(f"mask {name!r} has {len(rows)} rows, which is the number of neither words nor nodes")
             if any(len(row) != len(rows) or row.strip("01") for row in rows):
                 raise RecordError(f"mask {name!r} has a row that is not {len(rows)} characters 0 and 1")
+        if self.states is not None and (not n or not self.states.vectors or len(self.states.vectors) % (2 * n)):
+            raise RecordError(f"{counted(len(self.states.vectors), 'byte')} of states for {counted(n, 'token')}")
         if self.tree is not None and self.tree.leaves() != self.tokens:
             raise RecordError("the leaves of the tree are not the tokens")
 
@@ -298,7 +315,7 @@ def _with_tokens(tree: Tree, tokens: list[str]) -> Tree:
 
 def write_record(record: ParseRecord) -> str:
     """Return the record as one JSON line, without empty fields."""
-    names = ("sent_id", "text", "tokens", "spaces", "tree", *WORD_COLUMNS, "sentences", "masks", "conllu")
+    names = ("sent_id", "text", "tokens", "spaces", "tree", *WORD_COLUMNS, "sentences", "masks", "states", "conllu")
     fields: dict[str, object] = {name: value for name in names if (value := getattr(record, name))}
     if record.tree:
         fields["tree"] = write_brackets(record.tree)

@@ -157,6 +157,17 @@ def padded(
     return ids, real
 
 
+def states_of_words(encoder: Encoder, sentences: Sequence[Sequence[str]]) -> list[Floats]:
+    """Return the mean state of each word's subwords, [n,d] for n words; zero for a word without any."""
+    found = []
+    for words, states in zip(sentences, states_of(encoder, sentences), strict=True):
+        total, count = np.zeros((len(words), encoder.width), np.float32), np.zeros((len(words), 1), np.float32)
+        np.add.at(total, states.words, states.values)
+        np.add.at(count, states.words, 1)
+        found.append(total / np.maximum(count, 1))
+    return found
+
+
 def states_of(encoder: Encoder, sentences: Sequence[Sequence[str]]) -> list[States]:
     """Return the states of sentences, given as words. A sentence too long for the encoder is encoded in windows.
 
