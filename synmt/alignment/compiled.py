@@ -96,12 +96,12 @@ class _Vectors(ctypes.Structure):
 class ByTables:
     """One direction of a chain whose probabilities are tables.
 
-    likely [N+1]: (1 − p₀) t of each type; none: p₀ t(y | no word) of the words y; classes: of the words x; weights
+    linked [N+1]: (1 − p₀) t of each type; none: p₀ t(y | no word) of the words y; classes: of the words x; weights
     [C,2m+1]: of jumps. The chain adds counts to unlinked, by the word y, and to seen and possible [C,2m+1], as in
-    `JumpCounts`.
+    `TransitionCounts`.
     """
 
-    likely: Floats
+    linked: Floats
     none: Floats
     classes: Ids
     weights: Floats
@@ -113,7 +113,7 @@ class ByTables:
         longest = self.weights.shape[1] // 2
         of_weights = _address(self.seen, np.float64), _address(self.possible, np.float64)
         return _Tables(
-            *map(_address, (self.likely, self.none, self.weights)), _address(self.classes, np.int64), longest,
+            *map(_address, (self.linked, self.none, self.weights)), _address(self.classes, np.int64), longest,
             *of_weights, _address(self.unlinked), _address(links), 0.0,
         )  # fmt: skip
 
@@ -123,7 +123,7 @@ class ByScores:
     """One direction of a chain whose probabilities are scores, in logarithms.
 
     linked [U,V]: (1 − p₀) p(v | u); none [V]: p₀ p(v | none); jumps [U,2m+1]: the scores s_d + w_d · e_u. The chain
-    adds counts to unlinked [V], and to taken [U,2m+1] the gradient, with respect to the scores, of the summed
+    adds counts to unlinked [V], and to gradient [U,2m+1] the gradient, with respect to the scores, of the summed
     log-probabilities of the jumps taken.
     """
 
@@ -131,12 +131,12 @@ class ByScores:
     none: Floats
     jumps: Floats
     unlinked: Floats
-    taken: Floats
+    gradient: Floats
 
     def structure(self, links: Floats | None) -> _Scores:
         return _Scores(
             *map(_address, (self.linked, self.none, self.jumps)), None, None, self.linked.shape[1],
-            self.jumps.shape[1] // 2, *map(_address, (self.taken, self.unlinked, links)), 0.0,
+            self.jumps.shape[1] // 2, *map(_address, (self.gradient, self.unlinked, links)), 0.0,
         )  # fmt: skip
 
 
@@ -182,20 +182,20 @@ class Vectors:
         return found
 
 
-Direction = ByTables | ByScores | ByVectors
-Read = tuple[float, list[Floats]]  # the log-likelihood of both directions, and links [B,I,J] and [B,J,I] if requested
+CompiledDirection = ByTables | ByScores | ByVectors
+Result = tuple[float, list[Floats]]  # the log-likelihood of both directions, and links [B,I,J] and [B,J,I] if requested
 
 
-def read(
-    directions: Sequence[Direction],
+def e_step(
+    directions: Sequence[CompiledDirection],
     sides: tuple[Ids, Ids],
     steps: int,
     counts: Floats | None,
     types: NDArray[np.int32] | None = None,
     vectors: Vectors | None = None,
     evidence: Floats | None = None,
-) -> Read:
-    """Read a batch in both directions, forward first, with steps of agreement; for tables and steps < 0, no word
+) -> Result:
+    """Result a batch in both directions, forward first, with steps of agreement; for tables and steps < 0, no word
     depends on the previous one.
 
     sides: sources [B,J] and targets [B,I], negative where padded; types [B,I,J]: only for `ByTables`; evidence [B,I,J]:

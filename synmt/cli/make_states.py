@@ -32,10 +32,9 @@ Examples:
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
 @on_error
 def command(files: tuple[str, ...], encoder: str, layer: int | None, device: str, on_error: OnError) -> None:
-    """Add to parse records the states of their words in a pretrained encoder.
+    """Add to parse records the states of their words in a pretrained encoder, for models that read them.
 
-    `synmt train --model pretrained-states` reads them. A word has the mean state of its subwords, as numbers of 16
-    bits in base64.
+    A word has the mean state of its subwords. States are numbers of 16 bits in base64.
     """
     from synmt.alignment.encoders.encoder import open_encoder, states_of_words
     from synmt.device import local_device

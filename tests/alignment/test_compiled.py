@@ -18,9 +18,9 @@ from synmt.alignment import compiled
 from synmt.alignment.hmm.aligner import Hmm
 from synmt.alignment.hmm.bitext import IndexedBitext, Sentences
 from synmt.alignment.hmm.lexicon import Lexicon
-from synmt.alignment.hmm.model import Model
-from synmt.alignment.hmm.moves import Floats
+from synmt.alignment.hmm.model import HmmModel
 from synmt.alignment.hmm.similar import Similar
+from synmt.alignment.hmm.transitions import Floats
 from tests.alignment.corpora import CPU
 from tests.alignment.neural_hmm.test_model import model_of
 from tests.cli.commands import write_program
@@ -37,7 +37,7 @@ def in_numpy(monkeypatch: pytest.MonkeyPatch) -> Twins:
     return lambda: monkeypatch.setattr(compiled, "library", lambda: None)
 
 
-def hmm(agreement: int, encoder: bool = False) -> tuple[Model, IndexedBitext]:
+def hmm(agreement: int, encoder: bool = False) -> tuple[HmmModel, IndexedBitext]:
     """Return a model of random counts, and pairs of all lengths from 1 to 40 words and of 90 words.
 
     encoder: whether an encoder finds some words similar.
@@ -49,7 +49,7 @@ def hmm(agreement: int, encoder: bool = False) -> tuple[Model, IndexedBitext]:
         for pair in lengths:
             side.add([f"{name}{word}" for word in random.integers(0, 50, pair[number])])
     lexicon = Lexicon.new([source.counts(), target.counts()], 2.0)
-    model = Model.new(Hmm(agreement=agreement, frequent=5, jump=4), lexicon)
+    model = HmmModel.new(Hmm(agreement=agreement, frequent=5, jump=4), lexicon)
     similar = Similar() if encoder else None
     for sizes in lengths:
         if similar:
@@ -58,7 +58,7 @@ def hmm(agreement: int, encoder: bool = False) -> tuple[Model, IndexedBitext]:
     lexicon.learn(bitext.types, random.exponential(1, len(bitext.keys)).astype(np.float32) ** 4)
     for direction in model.directions:
         direction.unlinked[:] = random.exponential(1, len(direction.unlinked))
-        weights = direction.jumps[0].weights
+        weights = direction.transitions[0].weights
         weights[:] = random.dirichlet(np.ones(weights.shape[1]), len(weights))
     return model, bitext
 
@@ -69,15 +69,15 @@ def hmm(agreement: int, encoder: bool = False) -> tuple[Model, IndexedBitext]:
 @pytest.mark.parametrize("encoder", [False, True])
 def test_tables_give_the_results_of_numpy(agreement: int, jumps: bool, encoder: bool, in_numpy: Twins) -> None:
     model, bitext = hmm(agreement, encoder)
-    found, links = model.counted(), [each for _, each in model.links(bitext)]
-    counts = model.count(bitext, found, jumps)
+    found, links = model.expected(), [each for _, each in model.links(bitext)]
+    counts = model.e_step(bitext, found, jumps)
     in_numpy()
-    expected = model.counted()
-    np.testing.assert_allclose(counts, model.count(bitext, expected, jumps), rtol=1e-4, atol=1e-5)
+    expected = model.expected()
+    np.testing.assert_allclose(counts, model.e_step(bitext, expected, jumps), rtol=1e-4, atol=1e-5)
     for each, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(each.unlinked[:-1], other.unlinked[:-1], rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(each.jumps[0].seen, other.jumps[0].seen, rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(each.jumps[0].possible, other.jumps[0].possible, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(each.transitions[0].seen, other.transitions[0].seen, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(each.transitions[0].possible, other.transitions[0].possible, rtol=1e-4, atol=1e-4)
     for (_, slow), fast in zip(model.links(bitext), links, strict=True):
         for one, two in zip(slow, fast, strict=True):
             np.testing.assert_allclose(two, one, atol=3e-6)
@@ -130,7 +130,7 @@ def test_vectors_give_the_results_of_numpy(agreement: int, width: int) -> None:
         for rows, side in zip(padded, sides, strict=True):
             for row, ids in zip(rows, side, strict=True):
                 row[: len(ids)] = ids
-        return compiled.read(directions, (padded[0], padded[1]), agreement, None, vectors=vectors)[1]
+        return compiled.e_step(directions, (padded[0], padded[1]), agreement, None, vectors=vectors)[1]
 
     x, y, _ = corpus.batch(range(4), CPU)
     together = read(range(4), wider=20)

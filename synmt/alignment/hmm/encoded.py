@@ -8,7 +8,7 @@ from tqdm import tqdm
 from synmt.alignment import encoders
 from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Sentences, Sides
 from synmt.alignment.hmm.lexicon import Floats
-from synmt.alignment.hmm.model import Model, fit
+from synmt.alignment.hmm.model import HmmModel, fit
 from synmt.alignment.hmm.similar import Similar
 from synmt.alignment.statistical import plain_words
 from synmt.data.bitext import Bitext
@@ -125,7 +125,7 @@ def helps(options: "Hmm", similarity: "Similarity", sample: Sequence[SentencePai
     return trusted
 
 
-def agreement(model: Model, sides: Sides, similar: Similar) -> float:
+def agreement(model: HmmModel, sides: Sides, similar: Similar) -> float:
     """Return how probable links of similar words are for a model without the encoder: the mean γ, with weights q²."""
     linked = total = 0.0
     for batch, (forward, backward) in model.links(IndexedBitext.index(sides, range(len(sides[0])), model.lexicon)):

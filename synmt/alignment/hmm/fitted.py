@@ -15,7 +15,7 @@ from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Parts
 from synmt.alignment.hmm.dictionary import prior_counts, read_dictionary
 from synmt.alignment.hmm.encoded import WINDOW, cut, sides_of, similar_words, similarity_for, tokens_of
 from synmt.alignment.hmm.lexicon import Floats, Lexicon
-from synmt.alignment.hmm.model import Model, fit
+from synmt.alignment.hmm.model import HmmModel, fit
 from synmt.data.bitext import Bitext, spread
 from synmt.data.records import SentencePair
 from synmt.model.files import LARGEST_TEXT, PARAMETERS_FILE, check_inside, naming, write_aside
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SIDES = ("source", "target")
 DIRECTIONS = ("forward", "backward")
-KINDS = ("jumps", "relations")  # kinds of moves: in sentences and in trees
+KINDS = ("jumps", "relations")  # kinds of transitions: in sentences and in trees
 LEAST_COUNT = 1e-3  # rarer links are not saved
 LARGEST_COUNT = 1e12  # so that sums stay finite
 
@@ -37,7 +37,7 @@ class FittedHmm:
     """similarity: how similar words are for an encoder, None to align without one. encoder: what identifies the encoder
     that it learned from, None if there was none."""
 
-    model: Model
+    model: HmmModel
     compounds: tuple[Compounds, Compounds]
     similarity: "Similarity | None"
     encoder: dict[str, Any] | None
@@ -140,8 +140,8 @@ class FittedHmm:
             tensors[f"{side}.counts"] = np.array([*each.counts.values()], np.float32)
         for name, direction in zip(DIRECTIONS, self.model.directions, strict=True):
             tensors[f"{name}.unlinked"] = direction.unlinked[:-1]
-            for kind, jumps in zip(KINDS, direction.jumps, strict=False):
-                tensors[f"{name}.{kind}"] = jumps.weights
+            for kind, transitions in zip(KINDS, direction.transitions, strict=False):
+                tensors[f"{name}.{kind}"] = transitions.weights
         if self.similarity:
             tensors |= {f"{side}.mean": mean for side, mean in zip(SIDES, self.similarity.means, strict=True)}
         return tensors
@@ -180,10 +180,10 @@ class FittedHmm:
         for name in DIRECTIONS:  # before memory is allocated for jumps of this length
             if tensors[f"{name}.jumps"].shape[1:] != (2 * options.jump + 1,):
                 raise ValueError(f"tensor {name}.jumps has no jumps of up to {options.jump} words")
-        model = Model.new(options, lexicon)
+        model = HmmModel.new(options, lexicon)
         for name, direction, side in zip(DIRECTIONS, model.directions, reversed(words), strict=True):
-            for kind, jumps in zip(KINDS, direction.jumps, strict=False):
-                jumps.weights = _counts(tensors, f"{name}.{kind}", jumps.weights.shape, least=1e-12)
+            for kind, transitions in zip(KINDS, direction.transitions, strict=False):
+                transitions.weights = _counts(tensors, f"{name}.{kind}", transitions.weights.shape, least=1e-12)
             direction.unlinked[:-1] = _counts(tensors, f"{name}.unlinked", len(side))
         return cls(model, (source, target), similarity, encoder)
 

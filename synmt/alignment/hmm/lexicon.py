@@ -40,15 +40,15 @@ def _sorted(keys: Ids) -> tuple[Ids, Ids]:
 
 
 @dataclass
-class Words:
-    """Words of one side, or their prefixes. counts: how often each has been seen; the last is for unseen words."""
+class WordCounts:
+    """WordCounts of one side, or their prefixes. counts: how often each has been seen; the last is for unseen words."""
 
     letters: int | None
     ids: dict[str, int]
     counts: Floats
 
     @classmethod
-    def counted(cls, words: Mapping[str, float], letters: int | None) -> "Words":
+    def counted(cls, words: Mapping[str, float], letters: int | None) -> "WordCounts":
         counts: dict[str, float] = {}
         for word, count in words.items():
             counts[word[:letters]] = counts.get(word[:letters], 0) + count
@@ -69,7 +69,7 @@ class Level:
     unknown types; totals: how often each source, and each target, is linked.
     """
 
-    words: tuple[Words, Words]
+    words: tuple[WordCounts, WordCounts]
     types: Ids = field(default_factory=lambda: np.zeros(0, np.int64))
     counts: Floats = field(default_factory=lambda: np.zeros(1, np.float32))
     totals: tuple[Floats, Floats] = field(init=False)
@@ -124,7 +124,9 @@ class Lexicon:
     def new(cls, words: Sequence[Mapping[str, float]], concentration: float) -> "Lexicon":
         """Return a lexicon of the words of both sides, without links."""
         source, target = words
-        levels = [Level((Words.counted(source, letters), Words.counted(target, letters))) for letters in LETTERS]
+        levels = [
+            Level((WordCounts.counted(source, letters), WordCounts.counted(target, letters))) for letters in LETTERS
+        ]
         return cls(levels, concentration)
 
     def locate(self, words: Sequence[Sequence[str]], sources: Ids, targets: Ids, new: bool = False) -> Located:

@@ -29,7 +29,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from synmt.alignment import compiled
-from synmt.alignment.chains import Array, Chains, Found, Scores, agreed
+from synmt.alignment.chains import Array, Chains, LogEmissions, Posteriors, agreed
 from synmt.alignment.corpus import AlignerCorpus, EncodedSide, SideBatch
 from synmt.data.batches import Ids, token_batches
 from synmt.nn.dropout import dropout
@@ -67,7 +67,7 @@ class Distinct:
 
 
 @dataclass(frozen=True, slots=True)
-class Chances:
+class LogProbabilities:
     """Log-probabilities of one direction. linked [U,V]: p(v | u); unlinked [V]: p(v | none); jumps [U,2m+1]: the scores
     s_d + w_d · e_u, whose softmax over the subwords of a pair is p(j | j′)."""
 
@@ -75,14 +75,14 @@ class Chances:
     unlinked: Tensor
     jumps: Tensor
 
-    def without_gradient(self, null: float) -> "Chances":
+    def without_gradient(self, null: float) -> "LogProbabilities":
         """Return the input of forward–backward, with p₀ multiplied in and without gradients."""
         linked, unlinked = self.linked.detach() + log1p(-null), self.unlinked.detach() + log(null)
-        return Chances(linked.contiguous(), unlinked.contiguous(), self.jumps.detach().contiguous())
+        return LogProbabilities(linked.contiguous(), unlinked.contiguous(), self.jumps.detach().contiguous())
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class NeuralCounts:
     """Expected counts of both directions, summed over a batch. linked [U,V]: Σ γ_ij γ′_ji; for each direction: unlinked
     [V], and jumps [U,2m+1], the gradient of Σ ξ_jj′ log p(j | j′) with respect to the scores of jumps; likelihood:
     log p(y | x) + log p(x | y)."""
@@ -92,12 +92,12 @@ class Expected:
     jumps: tuple[Tensor, Tensor]
     likelihood: Tensor
 
-    def plus(self, other: "Expected") -> "Expected":
+    def plus(self, other: "NeuralCounts") -> "NeuralCounts":
         unlinked, jumps = (
             (one[0] + two[0], one[1] + two[1])
             for one, two in ((self.unlinked, other.unlinked), (self.jumps, other.jumps))
         )
-        return Expected(self.linked + other.linked, unlinked, jumps, self.likelihood + other.likelihood)
+        return NeuralCounts(self.linked + other.linked, unlinked, jumps, self.likelihood + other.likelihood)
 
 
 class _Totals(torch.autograd.Function):
@@ -119,7 +119,7 @@ class _Totals(torch.autograd.Function):
         return scores @ table, scores.T @ read, scores.sum(dim=0)
 
 
-class Direction(nn.Module):
+class NeuralHmmDirection(nn.Module):
     """The parameters of one direction: b, n, s and w."""
 
     def __init__(self, width: int, predicted: int, longest: int) -> None:
@@ -141,10 +141,11 @@ class Direction(nn.Module):
         totals: Tensor = _Totals.apply(read, table, self.bias)
         return totals
 
-    def forward(self, x: Distinct, y: Distinct, states: Tensor, totals: Tensor) -> Chances:
-        """Return the chances of y given x. states [U,d]: vectors of x, after dropout; totals [U]: their normalizers."""
+    def forward(self, x: Distinct, y: Distinct, states: Tensor, totals: Tensor) -> LogProbabilities:
+        """Return the log-probabilities of y given x. states [U,d]: vectors of x, after dropout; totals [U]: their
+        normalizers."""
         linked = (states @ y.vectors.T).float() + self.bias[y.ids] - totals.unsqueeze(1)
-        return Chances(linked, self.none.log_softmax(dim=0)[y.ids], self.jumps(x.vectors).float())
+        return LogProbabilities(linked, self.none.log_softmax(dim=0)[y.ids], self.jumps(x.vectors).float())
 
 
 class NeuralHmmModel(nn.Module):
@@ -158,7 +159,7 @@ class NeuralHmmModel(nn.Module):
         sizes = [len(each.target) for each in vocabularies]
         self.tables = nn.ParameterList(torch.empty(size, width) for size in sizes)
         self.forward_direction, self.backward_direction = (
-            Direction(width, size, options.jump) for size in reversed(sizes)
+            NeuralHmmDirection(width, size, options.jump) for size in reversed(sizes)
         )
         self.reset_parameters()
 
@@ -170,7 +171,7 @@ class NeuralHmmModel(nn.Module):
             direction.reset_parameters()
 
     @property
-    def directions(self) -> tuple[Direction, Direction]:
+    def directions(self) -> tuple[NeuralHmmDirection, NeuralHmmDirection]:
         return self.forward_direction, self.backward_direction
 
     def loss(
@@ -179,10 +180,10 @@ class NeuralHmmModel(nn.Module):
         """Return −log p(y | x) − log p(x | y) as `translation`, and as `total` a value with the gradient of L. links,
         smoothing and word_dropout are ignored."""
         sides = self._distinct(x, y)
-        chances = self._chances(sides)
-        found = self._expected(chances, [sides])
-        total = -(found.linked * chances[0].linked).sum() - (found.linked.T * chances[1].linked).sum()
-        for each, unlinked, jumps in zip(chances, found.unlinked, found.jumps, strict=True):
+        logs = self._log_probabilities(sides)
+        found = self._e_step(logs, [sides])
+        total = -(found.linked * logs[0].linked).sum() - (found.linked.T * logs[1].linked).sum()
+        for each, unlinked, jumps in zip(logs, found.unlinked, found.jumps, strict=True):
             total = total - (unlinked * each.unlinked).sum() - (jumps * each.jumps).sum()
         return Loss(-found.likelihood, int(x.real.sum() + y.real.sum()), total)
 
@@ -197,7 +198,7 @@ class NeuralHmmModel(nn.Module):
     def posteriors(self, x: SideBatch, y: SideBatch, totals: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """Return γ [B,I,J] and γ′ [B,J,I], zero where padded. totals: the normalizers of this model."""
         sides = self._distinct(x, y)
-        found = self._found(self._chances(sides, totals), sides)
+        found = self._posteriors(self._log_probabilities(sides, totals), sides)
         return torch.as_tensor(found[0].links), torch.as_tensor(found[1].links)
 
     @torch.no_grad()
@@ -220,61 +221,63 @@ class NeuralHmmModel(nn.Module):
     def _distinct(self, x: SideBatch, y: SideBatch) -> tuple[Distinct, Distinct]:
         return Distinct.of(x, self.tables[0]), Distinct.of(y, self.tables[1])
 
-    def _chances(self, sides: tuple[Distinct, Distinct], totals: Sequence[Tensor] = ()) -> list[Chances]:
-        """Return the chances of both directions. totals: the model's normalizers; computed if empty."""
-        chances = []
+    def _log_probabilities(
+        self, sides: tuple[Distinct, Distinct], totals: Sequence[Tensor] = ()
+    ) -> list[LogProbabilities]:
+        """Return the log-probabilities of both directions. totals: the model's normalizers; computed if empty."""
+        logs = []
         both = zip(self.directions, (sides, sides[::-1]), reversed(list(self.tables)), strict=True)
         for number, (direction, (x, y), table) in enumerate(both):
             states = dropout(x.vectors, self.dropout, self.training)
             of_states = totals[number][x.ids] if totals else direction.totals(states, table)
-            chances.append(direction(x, y, states, of_states))
-        return chances
+            logs.append(direction(x, y, states, of_states))
+        return logs
 
     @torch.no_grad()
-    def _expected(self, chances: Sequence[Chances], batches: Iterable[tuple[Distinct, Distinct]]) -> Expected:
+    def _e_step(self, logs: Sequence[LogProbabilities], batches: Iterable[tuple[Distinct, Distinct]]) -> NeuralCounts:
         """Return the expected counts of both directions, summed over batches that share their distinct subwords."""
-        with torch.autocast(chances[0].linked.device.type, enabled=False):
-            if chances[0].linked.device.type != "cpu" or not compiled.library():
+        with torch.autocast(logs[0].linked.device.type, enabled=False):
+            if logs[0].linked.device.type != "cpu" or not compiled.library():
                 return reduce(
-                    Expected.plus, (self._summed(self._found(chances, each), chances, each) for each in batches)
+                    NeuralCounts.plus, (self._summed(self._posteriors(logs, each), logs, each) for each in batches)
                 )
             directions = [
                 compiled.ByScores(
                     *(tensor.numpy() for tensor in (each.linked, each.unlinked, each.jumps)),
                     *(np.zeros(tensor.shape, np.float32) for tensor in (each.unlinked, each.jumps)),  # counts
                 )
-                for each in (own.without_gradient(self.options.null) for own in chances)
+                for each in (own.without_gradient(self.options.null) for own in logs)
             ]
-            counts, likelihood = np.zeros(chances[0].linked.shape, np.float32), 0.0
+            counts, likelihood = np.zeros(logs[0].linked.shape, np.float32), 0.0
             for x, y in batches:
-                likelihood += compiled.read(
+                likelihood += compiled.e_step(
                     directions, (x.places.numpy(), y.places.numpy()), self.options.agreement, counts
                 )[0]
         unlinked, jumps = (
             (torch.from_numpy(one), torch.from_numpy(two))
-            for one, two in zip(*((each.unlinked, each.taken) for each in directions), strict=True)
+            for one, two in zip(*((each.unlinked, each.gradient) for each in directions), strict=True)
         )
-        return Expected(torch.from_numpy(counts), unlinked, jumps, torch.tensor(likelihood))
+        return NeuralCounts(torch.from_numpy(counts), unlinked, jumps, torch.tensor(likelihood))
 
-    def _found(self, chances: Sequence[Chances], sides: tuple[Distinct, Distinct]) -> list[Found]:
+    def _posteriors(self, logs: Sequence[LogProbabilities], sides: tuple[Distinct, Distinct]) -> list[Posteriors]:
         """Return the posteriors of both directions after agreement; on the CPU, as numpy arrays."""
-        known = [each.without_gradient(self.options.null) for each in chances]
+        known = [each.without_gradient(self.options.null) for each in logs]
         forward, backward = self._chains(known[0], *sides), self._chains(known[1], *reversed(sides))
         return agreed((forward, backward), self.options.agreement)
 
-    def _chains(self, chances: Chances, x: Distinct, y: Distinct) -> Chains:
+    def _chains(self, logs: LogProbabilities, x: Distinct, y: Distinct) -> Chains:
         real = x.places >= 0, y.places >= 0
         places = (torch.arange(real[0].shape[1], device=x.places.device) + 0.5) / real[0].sum(dim=1, keepdim=True)
         start = (-BEGINNING * places).masked_fill(~real[0], float("-inf")).softmax(dim=1)
-        linked = chances.linked[x.places.unsqueeze(1), y.places.unsqueeze(2)]  # padding, −1, gets any score
+        linked = logs.linked[x.places.unsqueeze(1), y.places.unsqueeze(2)]  # padding, −1, gets any score
         linked = linked.masked_fill(~real[0].unsqueeze(1), float("-inf"))
-        words = Scores(*map(_array, (linked, chances.unlinked[y.places], real[1])))
-        return Chains(words, _array(self._moves(chances, x)), _array(start))
+        words = LogEmissions(*map(_array, (linked, logs.unlinked[y.places], real[1])))
+        return Chains(words, _array(self._transitions(logs, x)), _array(start))
 
-    def _moves(self, chances: Chances, x: Distinct) -> Tensor:
+    def _transitions(self, logs: LogProbabilities, x: Distinct) -> Tensor:
         """Return p(j | j′) [B,J′,J]."""
-        moves = chances.jumps[x.places].gather(2, self._kinds(x))
-        return moves.masked_fill((x.places < 0).unsqueeze(1), float("-inf")).softmax(dim=2)
+        transitions = logs.jumps[x.places].gather(2, self._kinds(x))
+        return transitions.masked_fill((x.places < 0).unsqueeze(1), float("-inf")).softmax(dim=2)
 
     def _kinds(self, x: Distinct) -> Tensor:
         """Return the index of the jump from j′ to j, [B,J′,J]."""
@@ -282,24 +285,26 @@ class NeuralHmmModel(nn.Module):
         kinds = (places - places.unsqueeze(1)).clamp(-longest, longest) + longest
         return kinds.expand(len(x.places), -1, -1)
 
-    def _summed(self, found: Sequence[Found], chances: Sequence[Chances], sides: tuple[Distinct, Distinct]) -> Expected:
+    def _summed(
+        self, found: Sequence[Posteriors], logs: Sequence[LogProbabilities], sides: tuple[Distinct, Distinct]
+    ) -> NeuralCounts:
         """Return the expected counts of a batch, which compiled code sums as it reads."""
         unlinked, jumps = [], []
-        for each, own, (x, y) in zip(found, chances, (sides, sides[::-1]), strict=True):
-            taken, real = torch.as_tensor(each.taken()), y.places >= 0
+        for each, own, (x, y) in zip(found, logs, (sides, sides[::-1]), strict=True):
+            expected, real = torch.as_tensor(each.expected_transitions()), y.places >= 0
             none = torch.as_tensor(each.unlinked)[real]
             unlinked.append(torch.zeros_like(own.unlinked).index_add_(0, y.places[real], none))
-            gradient = taken - taken.sum(dim=2, keepdim=True) * self._moves(own, x)
+            gradient = expected - expected.sum(dim=2, keepdim=True) * self._transitions(own, x)
             kinds = own.jumps[x.places].zero_().scatter_add_(2, self._kinds(x), gradient)
             real = x.places >= 0
             jumps.append(torch.zeros_like(own.jumps).index_add_(0, x.places[real], kinds[real]))
         there, back = (torch.as_tensor(each.links) for each in found)
-        linked = torch.zeros_like(chances[0].linked)
+        linked = torch.zeros_like(logs[0].linked)
         x, y = sides
         cells = x.places.unsqueeze(1), y.places.unsqueeze(2)  # links of padding are 0
         linked.index_put_(cells, there * back.transpose(1, 2), accumulate=True)
         likelihood = torch.as_tensor(found[0].likelihood.sum() + found[1].likelihood.sum())
-        return Expected(linked, (unlinked[0], unlinked[1]), (jumps[0], jumps[1]), likelihood)
+        return NeuralCounts(linked, (unlinked[0], unlinked[1]), (jumps[0], jumps[1]), likelihood)
 
 
 def _array(tensor: Tensor) -> Array:
@@ -318,21 +323,23 @@ def start(model: NeuralHmmModel, corpus: AlignerCorpus) -> None:
     subword occurs."""
     sides = corpus.source, corpus.target
     tables = list(model.tables)
-    shares = []
+    frequencies = []
     for side, table in zip(sides, tables, strict=True):
         seen = torch.bincount(torch.cat([torch.as_tensor(ids) for ids in side.subwords]), minlength=len(table))
-        shares.append((seen + 0.1) / seen.sum())
+        frequencies.append((seen + 0.1) / seen.sum())
     scores = RAISED * associations(sides, [len(table) for table in tables])
-    linked = [(scores + shares[1].log()).log_softmax(dim=1), (scores.T + shares[0].log()).log_softmax(dim=1)]
-    unlinked = [shares[1], shares[0]]
+    linked = [(scores + frequencies[1].log()).log_softmax(dim=1), (scores.T + frequencies[0].log()).log_softmax(dim=1)]
+    unlinked = [frequencies[1], frequencies[0]]
     counts = scores
     for _ in range(ROUNDS):
         counts, none = _links_by(model, corpus, linked, unlinked)
         linked = [
-            ((each + share) / (each.sum(dim=1, keepdim=True) + 1)).log()
-            for each, share in zip((counts, counts.T), reversed(shares), strict=True)
+            ((each + frequency) / (each.sum(dim=1, keepdim=True) + 1)).log()
+            for each, frequency in zip((counts, counts.T), reversed(frequencies), strict=True)
         ]
-        unlinked = [(each + share) / (each.sum() + 1) for each, share in zip(none, reversed(shares), strict=True)]
+        unlinked = [
+            (each + frequency) / (each.sum() + 1) for each, frequency in zip(none, reversed(frequencies), strict=True)
+        ]
     chance = counts.sum(dim=1, keepdim=True) * counts.sum(dim=0) / counts.sum()
     association = ((counts + SMOOTHING) / (chance + SMOOTHING)).log()
     rank = min(tables[0].shape[1], *association.shape)
@@ -340,8 +347,8 @@ def start(model: NeuralHmmModel, corpus: AlignerCorpus) -> None:
     for table, vectors in zip(tables, (left, right), strict=True):
         table.zero_()
         table[:, :rank] = vectors * values.sqrt()
-    for direction, none_of, share in zip(model.directions, unlinked, reversed(shares), strict=True):
-        direction.bias.copy_(share.log())
+    for direction, none_of, frequency in zip(model.directions, unlinked, reversed(frequencies), strict=True):
+        direction.bias.copy_(frequency.log())
         direction.none.copy_(none_of.log())
 
 
@@ -349,9 +356,9 @@ def _links_by(
     model: NeuralHmmModel, corpus: AlignerCorpus, linked: Sequence[Tensor], unlinked: Sequence[Tensor]
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """Return Σ γ_ij γ′_ji [U,V] over all pairs, and for each direction how often each subword is unlinked. linked and
-    unlinked: as in `Chances`, but for the whole vocabularies; unlinked holds probabilities, not logarithms."""
-    chances = [
-        Chances(each, none.log(), direction.jumps.bias.expand(len(each), -1))
+    unlinked: as in `LogProbabilities`, but for the whole vocabularies; unlinked holds probabilities, not logarithms."""
+    logs = [
+        LogProbabilities(each, none.log(), direction.jumps.bias.expand(len(each), -1))
         for each, none, direction in zip(linked, unlinked, model.directions, strict=True)
     ]
 
@@ -361,25 +368,25 @@ def _links_by(
     lengths = corpus.lengths()
     groups = token_batches(lengths.argsort(kind="stable").tolist(), lengths, START_TOKENS)
     read = (corpus.batch(group, torch.device("cpu")) for group in groups)
-    found = model._expected(chances, ((whole(x), whole(y)) for x, y, _ in read))
+    found = model._e_step(logs, ((whole(x), whole(y)) for x, y, _ in read))
     return found.linked, found.unlinked
 
 
 def associations(sides: Sequence[EncodedSide], sizes: Sequence[int]) -> Tensor:
     """Return the first M for all subwords of both vocabularies, [U,V]."""
-    together, (of_source, of_target) = torch.zeros(*sizes), map(torch.zeros, sizes)
+    joint, (of_source, of_target) = torch.zeros(*sizes), map(torch.zeros, sizes)
     pairs = len(sides[0].subwords)
     for first in range(0, pairs, CHUNK):
         source, target = (
             _present(side.subwords[first : first + CHUNK], size) for side, size in zip(sides, sizes, strict=True)
         )
-        together += source.T @ target
+        joint += source.T @ target
         of_source += source.sum(dim=0)
         of_target += target.sum(dim=0)
     rarer = torch.minimum(of_source.unsqueeze(1), of_target)
     chance = of_source.unsqueeze(1) * of_target / pairs
-    gain = (together / chance).log().clamp(min=0).where(together > 0, 0.0)
-    return gain * together / (together + 1) * rarer / (rarer + 1)
+    gain = (joint / chance).log().clamp(min=0).where(joint > 0, 0.0)
+    return gain * joint / (joint + 1) * rarer / (rarer + 1)
 
 
 def _present(sentences: Sequence[Ids], size: int) -> Tensor:

@@ -24,7 +24,7 @@ BATCH_TOKENS = 8192  # sentences × longest side of a batch
 Subwords = tuple[Ids, Sequence[int]]  # ids, and the index of each one's word
 
 
-class Words:
+class Segmenter:
     """Splits the lowercased words of one side into subwords."""
 
     def __init__(self, bpe: Bpe, vocabulary: Vocabulary) -> None:
@@ -39,9 +39,9 @@ class Words:
 
 @dataclass(frozen=True)
 class SavedModel:
-    """words: splits the words of each side; the other fields are arguments of `compiled.read`."""
+    """words: splits the words of each side; the other fields are arguments of `compiled.e_step`."""
 
-    words: tuple[Words, Words]
+    words: tuple[Segmenter, Segmenter]
     vectors: compiled.Vectors
     directions: Sequence[compiled.ByVectors]
     agreement: int
@@ -51,7 +51,7 @@ class SavedModel:
         """Return None for a model that compiled code cannot read."""
         if opened.device.type != "cpu" or not compiled.library():
             return None
-        source, target = (Words(opened.folder.bpe, each) for each in opened.folder.vocabularies)
+        source, target = (Segmenter(opened.folder.bpe, each) for each in opened.folder.vocabularies)
         vectors, directions = opened.model.by_vectors()
         return cls((source, target), vectors, directions, opened.model.options.agreement)
 
@@ -65,7 +65,7 @@ class SavedModel:
             x, y = ([side[number] for number in batch] for side in (sources, targets))
             source, target = (pad([ids for ids, _ in side], -1)[0].numpy() for side in (x, y))
             padded = source, target
-            _, (there, back) = compiled.read(self.directions, padded, self.agreement, None, vectors=self.vectors)
+            _, (there, back) = compiled.e_step(self.directions, padded, self.agreement, None, vectors=self.vectors)
             return [
                 SoftLinks(forward[: len(v), : len(u)].T, backward[: len(u), : len(v)], own, other)
                 for forward, backward, (u, own), (v, other) in zip(there, back, x, y, strict=True)

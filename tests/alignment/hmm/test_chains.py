@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synmt.alignment.chains import Chains, Tables, agreed, independent
-from synmt.alignment.hmm.moves import JumpCounts, Jumps
+from synmt.alignment.chains import Chains, Emissions, agreed, independent
+from synmt.alignment.hmm.transitions import TransitionCounts, TransitionWeights
 
 
 def alignments(
@@ -83,12 +83,12 @@ def test_posteriors_and_jumps_match_the_sum_over_all_alignments(drawn: tuple[int
     begin[0, :size], begin[1], real[0, size:] = start, 1 / (size + 2), 0
     padded = np.zeros((2, size + 2), np.intp)
     padded[0, :size] = classes
-    learnt = Jumps(jumps.astype(np.float32))
-    both = Chains(Tables(wide, stay), learnt.between(padded, real).likely, begin).posteriors()
+    learnt = TransitionWeights(jumps.astype(np.float32))
+    both = Chains(Emissions(wide, stay), learnt.between(padded, real).probabilities, begin).posteriors()
     moves = learnt.between(np.array([classes]), np.ones((1, size), np.float32))
-    words = Tables(likely[None].astype(np.float32), unlinked[None].astype(np.float32))
-    alone = Chains(words, moves.likely, start[None].astype(np.float32)).posteriors()
-    taken_alone = moves.counts(alone.taken())
+    words = Emissions(likely[None].astype(np.float32), unlinked[None].astype(np.float32))
+    alone = Chains(words, moves.probabilities, start[None].astype(np.float32)).posteriors()
+    taken_alone = moves.counts(alone.expected_transitions())
     for found in (both.links[0, :length, :size], alone.links[0]):
         np.testing.assert_allclose(found, links, atol=1e-5)
     for found in (both.unlinked[0, :length], alone.unlinked[0]):
@@ -107,9 +107,9 @@ def test_agreement_makes_both_directions_equal(length: int, size: int, seed: int
 
     def chains(length: int, size: int) -> Chains:
         likely = random.uniform(0.05, 1, (1, length, size)).astype(np.float32)
-        moves = Jumps.new(1, 2).between(np.zeros((1, size), np.intp), np.ones((1, size), np.float32))
+        moves = TransitionWeights.new(1, 2).between(np.zeros((1, size), np.intp), np.ones((1, size), np.float32))
         begin = np.full((1, size), 1 / size, np.float32)
-        return Chains(Tables(likely, np.full((1, length), 0.2, np.float32)), moves.likely, begin)
+        return Chains(Emissions(likely, np.full((1, length), 0.2, np.float32)), moves.probabilities, begin)
 
     forward, backward = chains(length, size), chains(size, length)
     before, after = agreed((forward, backward), 0)
@@ -128,20 +128,20 @@ def test_independent_words_have_the_bayesian_posterior() -> None:
     likely = np.array([[[0.2, 0.1], [0.4, 0.0]]], np.float32)
     prior = np.array([[[0.5, 0.5], [0.9, 0.1]]], np.float32)
     unlinked = np.array([[0.05, 0.04]], np.float32)
-    found = independent(Tables(likely, unlinked), prior)
+    found = independent(Emissions(likely, unlinked), prior)
     np.testing.assert_allclose(found.links, [[[0.5, 0.25], [0.9, 0.0]]], atol=1e-6)
     np.testing.assert_allclose(found.unlinked, [[0.25, 0.1]], atol=1e-6)
     assert found.likelihood[0] == pytest.approx(np.log(0.2) + np.log(0.4))
 
 
 def test_jumps_start_short_and_are_learned() -> None:
-    jumps = Jumps.new(2, 2)
+    jumps = TransitionWeights.new(2, 2)
     assert jumps.weights.argmax() == 3 and jumps.weights.sum(axis=1) == pytest.approx(1)
     real = np.ones((1, 6), np.float32)
     np.testing.assert_array_equal(jumps.between(np.zeros((1, 6), np.intp), real).places[0, 1], [1, 2, 3, 4, 4, 4])
     np.testing.assert_array_equal(jumps.between(np.ones((1, 6), np.intp), real).places[0, 5], [5, 5, 5, 5, 6, 7])
     seen = np.array([[0, 0, 100, 0, 0], [0, 0, 0, 1e6, 0]], float)
-    jumps.learn(JumpCounts(seen, np.full((2, 5), 1e6)))
+    jumps.estimate(TransitionCounts(seen, np.full((2, 5), 1e6)))
     often, rare = jumps.weights[1], jumps.weights[0]
     assert often[3] > 0.99  # it has enough counts of its own
     assert rare[2] > 0.05 and rare.sum() == pytest.approx(1)

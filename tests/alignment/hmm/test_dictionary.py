@@ -66,10 +66,10 @@ def test_links_start_from_the_entries_whose_words_occur(entries: set[tuple[Words
         if in_parts:
             patch.setattr(bitexts, "MOST_CELLS", 20)
             patch.setattr(bitexts, "CHUNK_CELLS", 20)
-        parts = model.Parts(sides, lexicon, prior=prior_counts(entries, compounds, sides))
+        parts = model.Chunks(sides, lexicon, prior=prior_counts(entries, compounds, sides))
     assert (len(parts.rows) > 1) == in_parts
     for _ in range(2):  # again from the same counts
-        parts.learn((part, model._meetings(part)) for part in parts)
+        parts.learn((part, model._cooccurrences(part)) for part in parts)
     for letters, level in zip(LETTERS, lexicon.levels, strict=True):
         shortened = defaultdict[tuple[str, str], float](float)
         for (u, v), count in expected.items():

@@ -18,7 +18,7 @@ from synmt.alignment.hmm.aligner import Hmm
 from synmt.alignment.hmm.bitext import IndexedBitext, Sentences, similar_types
 from synmt.alignment.hmm.encoded import agreement
 from synmt.alignment.hmm.lexicon import Lexicon
-from synmt.alignment.hmm.model import Model, fit
+from synmt.alignment.hmm.model import HmmModel, fit
 from synmt.alignment.hmm.similar import Similar
 from synmt.data.records import SentencePair
 from synmt.streams import BadInput
@@ -74,11 +74,11 @@ def test_posteriors_and_counts_equal_a_sum_over_all_alignments(monkeypatch: pyte
     q[0, 1] = q[2, 2] = 0
     similar.add(q)
     lexicon = Lexicon.new([source.counts(), target.counts()], 2.0)
-    model = Model.new(Hmm(agreement=0, frequent=0, jump=2), lexicon)
+    model = HmmModel.new(Hmm(agreement=0, frequent=0, jump=2), lexicon)
     indexed = IndexedBitext.index((source, target), range(1), lexicon, new=True, similar=similar)
     lexicon.learn(indexed.types, random.random(len(indexed.keys)).astype(np.float32))
-    t = model._chances(indexed)[0]
-    jumps = model.directions[0].jumps[0].weights[0].astype(float)
+    t = model._emissions(indexed)[0]
+    jumps = model.directions[0].transitions[0].weights[0].astype(float)
     (batch,) = indexed.batches
     start = np.exp([-4 * abs(0.5 / 3 - (j + 0.5) / 3) for j in range(3)])
     gamma, total = np.zeros((3, 3)), 0.0
@@ -107,7 +107,7 @@ def test_posteriors_and_counts_equal_a_sum_over_all_alignments(monkeypatch: pyte
         monkeypatch.setattr(compiled, "library", library)
         ((_, (forward, backward)),) = model.links(indexed)
         np.testing.assert_allclose(forward[0], gamma / total, atol=2e-6)
-        counts = model.count(indexed, model.counted(), jumps=True)
+        counts = model.e_step(indexed, model.expected(), transitions=True)
         expected = np.zeros(len(indexed.keys) + 1)
         for i, j in itertools.product(range(3), repeat=2):
             expected[batch.types[0, i, j]] += forward[0, i, j] * backward[0, j, i]

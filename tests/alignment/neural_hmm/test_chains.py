@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from synmt.alignment.chains import Chains, Scores, Tables, agreed
+from synmt.alignment.chains import Chains, Emissions, LogEmissions, agreed
 
 
 def evidence(linked: Tensor, unlinked: Tensor, moves: Tensor, start: Tensor) -> Tensor:
@@ -43,7 +43,7 @@ def padded(own: tuple[Tensor, Tensor, Tensor, Tensor], rows: int, columns: int) 
     """Return a batch of two: the pair, with padding, and a larger random pair."""
     linked, unlinked, moves, start = own
     length, size = linked.shape
-    words = Scores(
+    words = LogEmissions(
         torch.randn(2, length + rows, size + columns),
         torch.randn(2, length + rows),
         torch.arange(length + rows).expand(2, -1) < torch.tensor([[length], [length + rows]]),
@@ -52,8 +52,8 @@ def padded(own: tuple[Tensor, Tensor, Tensor, Tensor], rows: int, columns: int) 
         words, torch.rand(2, size + columns, size + columns), torch.full((2, size + columns), 1 / (size + columns))
     )
     words.linked[0, :length, :size], words.unlinked[0, :length] = linked, unlinked
-    wide.moves[0], wide.start[0], words.linked[0, :, size:] = 0, 0, -torch.inf
-    wide.moves[0, :size, :size], wide.start[0, :size] = moves, start
+    wide.transitions[0], wide.start[0], words.linked[0, :, size:] = 0, 0, -torch.inf
+    wide.transitions[0, :size, :size], wide.start[0, :size] = moves, start
     return wide
 
 
@@ -71,25 +71,25 @@ def test_posteriors_are_the_gradient_of_the_sum_over_all_alignments(
     torch.testing.assert_close(found.links[0, :length, :size], of_links.float(), atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(found.unlinked[0, :length], of_none.float(), atol=1e-5, rtol=1e-4)
     taken = torch.zeros(size, size) if of_moves is None else (of_moves * moves).float().detach()  # ∂/∂ log p(j | j′)
-    torch.testing.assert_close(found.taken()[0, :size, :size], taken, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(found.expected_transitions()[0, :size, :size], taken, atol=1e-5, rtol=1e-4)
     assert not found.links[0, length:].any() and not found.links[0, :, size:].any()
-    assert not found.taken()[0, size:].any() and not found.taken()[0, :, size:].any()
+    assert not found.expected_transitions()[0, size:].any() and not found.expected_transitions()[0, :, size:].any()
     torch.testing.assert_close(found.unlinked[0, length:], torch.ones(rows))
 
 
 def in_numpy(chains: Chains) -> Chains:
-    words = chains.words
-    assert isinstance(words, Scores)
-    return Chains(Scores(*(each.numpy() for each in (words.linked, words.unlinked, words.real))), chains.moves.numpy(),
-                  chains.start.numpy())  # fmt: skip
+    words = chains.emissions
+    assert isinstance(words, LogEmissions)
+    emissions = LogEmissions(*(each.numpy() for each in (words.linked, words.unlinked, words.real)))
+    return Chains(emissions, chains.transitions.numpy(), chains.start.numpy())
 
 
 def in_tables(chains: Chains) -> Chains:
-    words = chains.words
-    assert isinstance(words, Scores)
+    words = chains.emissions
+    assert isinstance(words, LogEmissions)
     likely = words.linked.exp() * words.real.unsqueeze(2)
     none = words.unlinked.exp().where(words.real, 1.0)
-    return Chains(Tables(likely.numpy(), none.numpy()), chains.moves.numpy(), chains.start.numpy())
+    return Chains(Emissions(likely.numpy(), none.numpy()), chains.transitions.numpy(), chains.start.numpy())
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 5), st.integers(0, 3))
@@ -105,7 +105,9 @@ def test_scores_and_tables_on_arrays_and_tensors_agree(seed: int, length: int, s
             for name in ("links", "unlinked", "likelihood"):
                 own = torch.as_tensor(getattr(found, name))
                 torch.testing.assert_close(own, getattr(each, name), atol=1e-4, rtol=1e-3)
-            torch.testing.assert_close(torch.as_tensor(found.taken()), each.taken(), atol=1e-4, rtol=1e-3)
+            torch.testing.assert_close(
+                torch.as_tensor(found.expected_transitions()), each.expected_transitions(), atol=1e-4, rtol=1e-3
+            )
 
 
 def test_agreement_moves_both_directions_by_their_difference() -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from synmt.alignment.chains import Found
+from synmt.alignment.chains import Posteriors
 from synmt.alignment.corpus import AlignerCorpus
 from synmt.alignment.neural_hmm.aligner import NeuralHmm
 from synmt.alignment.neural_hmm.model import NeuralHmmModel, associations, start
@@ -79,8 +79,8 @@ def test_totals_sum_over_all_predictable_subwords() -> None:
         torch.testing.assert_close(found, (read @ table.T + own.bias).exp().sum(dim=1).log())
 
 
-def on_tensors(found: Found) -> Found:
-    return Found(*(torch.as_tensor(getattr(found, each.name)) for each in fields(Found)))
+def on_tensors(found: Posteriors) -> Posteriors:
+    return Posteriors(*(torch.as_tensor(getattr(found, each.name)) for each in fields(Posteriors)))
 
 
 @pytest.mark.parametrize("agreement", [0, 2])
@@ -94,14 +94,14 @@ def test_links_supported_by_both_directions_are_learned(agreement: int) -> None:
     for number in range(4):
         x, y, _ = corpus.batch([number], CPU)
         sides = model._distinct(x, y)
-        there, back = map(on_tensors, model._found(model._chances(sides), sides))
+        there, back = map(on_tensors, model._posteriors(model._log_probabilities(sides), sides))
         loss = model.loss(x, y)
         expected = torch.zeros(())
         for found, backward in ((there, False), (back, True)):
             linked, unlinked, moves, _ = written_out(model, x.subwords[0].tolist(), y.subwords[0].tolist(), backward)
             both = there.links[0] * back.links[0].T
             expected = expected - ((both.T if backward else both) * linked).sum() - (found.unlinked[0] * unlinked).sum()
-            expected = expected - (found.taken()[0] * moves.log()).sum()
+            expected = expected - (found.expected_transitions()[0] * moves.log()).sum()
         gradients.append(gradient(expected))
         torch.testing.assert_close(gradient(loss.total), gradients[-1], atol=1e-4, rtol=1e-3)
     together = gradient(model.loss(*corpus.batch(range(4), CPU)).total)
