@@ -34,7 +34,7 @@ class Field:
 
     shape: "token": one value per token, [n]; "pair": one per pair of tokens, row = query, [n,n]; "label": one string
         per token, numbered from 1 by the labels of the training data, 0 for "" and unknown ones.
-    width: of the vector that each token has instead of one value, [n, width].
+    vector: the shape of what each token has instead of one value, such as (384,).
     dtype: of numpy; a value that it cannot hold is refused. Integers of tokens reach the hooks as int64.
     pad: the value at padding.
     training: whether it exists only in training and validation.
@@ -44,12 +44,7 @@ class Field:
     dtype: Kinds = "int32"
     pad: float = 0
     training: bool = False
-    width: int = 0
-
-    @property
-    def vector(self) -> tuple[int, ...]:
-        """The shape of what a token has."""
-        return (self.width,) if self.width else ()
+    vector: tuple[int, ...] = ()
 
     def array(self, name: str, values: Any) -> "NDArray[Any]":
         """Return values as an array of this field. Raises ValueError for values that it cannot hold."""

@@ -212,7 +212,7 @@ def pad(rows: Sequence[Ids], filler: int) -> tuple[torch.Tensor, torch.Tensor]:
 def padded(field_: Field, rows: Sequence[NDArray[Any]], size: int) -> torch.Tensor:
     """Return the values of a field as a tensor, padded on the right: [B,size], integers as int64, [B,size,d] or
     [B,size,size]."""
-    if field_.shape != "pair" and not field_.width and not field_.dtype.startswith("float"):
+    if field_.shape != "pair" and not field_.vector and not field_.dtype.startswith("float"):
         return pad(rows, int(field_.pad))[0]
     shape = (len(rows), size, size) if field_.shape == "pair" else (len(rows), size, *field_.vector)
     found = np.full(shape, field_.pad, field_.dtype)

@@ -147,8 +147,8 @@ def check_columns(columns: Columns, fields: Mapping[str, Field], most: Mapping[s
     for name, kind in kinds.items():
         vector = fields[name].vector if name in fields else ()
         if (array := columns[name]).dtype != np.dtype(kind) or array.ndim < 1 or array.shape[1:] != vector:
-            size = ", ".join(map(str, ("T", *vector)))
-            raise ValueError(f"{name} are {array.dtype} {list(array.shape)}, not {kind} [{size}]")
+            shape = ", ".join(map(str, ("T", *vector)))
+            raise ValueError(f"{name} are {array.dtype} {list(array.shape)}, not {kind} [{shape}]")
     starts, words, tokens = columns["starts"], columns["words"], len(columns["ids"])
     lengths = np.diff(starts)
     if starts[:1].tolist() != [0] or starts.min() < 0 or starts.max() != tokens or (lengths < 0).any():

@@ -79,7 +79,7 @@ def test_records_carry_states_to_the_last_bit() -> None:
 
 
 def test_vectors_of_tokens_in_batches_and_shards(tmp_path: Path) -> None:
-    fields = {"word_states": Field(dtype="float16", width=3)}
+    fields = {"word_states": Field(dtype="float16", vector=(3,))}
     rows = [
         {"ids": np.arange(n, dtype=np.int32), "words": n, "word_states": np.full((n, 3), n, np.float16)}
         for n in (2, 0, 1)
@@ -92,4 +92,4 @@ def test_vectors_of_tokens_in_batches_and_shards(tmp_path: Path) -> None:
     found = padded(fields["word_states"], [row["word_states"] for row in read], 2)
     assert found.tolist() == [[[2.0] * 3] * 2, [[0.0] * 3] * 2, [[1.0] * 3, [0.0] * 3]]
     with pytest.raises(BadInput, match=r"float16 \[3, 3\], not float16 \[T, 4\]"):
-        open_shard(path, checksum, {"word_states": Field(dtype="float16", width=4)}, {"ids": 2})
+        open_shard(path, checksum, {"word_states": Field(dtype="float16", vector=(4,))}, {"ids": 2})

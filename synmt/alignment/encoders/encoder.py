@@ -159,12 +159,12 @@ def padded(
 
 def states_of_words(encoder: Encoder, sentences: Sequence[Sequence[str]]) -> list[Floats]:
     """Return the mean state of each word's subwords, [n,d] for n words; zero for a word without any."""
-    found = []
+    found: list[Floats] = []
     for words, states in zip(sentences, states_of(encoder, sentences), strict=True):
         total, count = np.zeros((len(words), encoder.width), np.float32), np.zeros((len(words), 1), np.float32)
         np.add.at(total, states.words, states.values)
         np.add.at(count, states.words, 1)
-        found.append(total / np.maximum(count, 1))
+        found.append((total / np.maximum(count, 1)).astype(np.float32))
     return found
 
 

@@ -35,7 +35,7 @@ class PretrainedStates(EncoderComponent):
         return frozenset({"states"})
 
     def reads(self) -> Mapping[str, Field]:
-        return {"word_states": Field(dtype="float16", width=self.width)}
+        return {"word_states": Field(dtype="float16", vector=(self.width,))}
 
     def read(self, record: ParseRecord, layout: Layout) -> Mapping[str, Any]:
         """Raises ValueError for the states of another encoder or layer."""
