@@ -14,10 +14,16 @@ DOCS = Path(__file__).parents[1] / "docs"
 README = DOCS.parent / "README.md"
 PICTURE = DOCS / "img" / "links.svg"
 PAGES = sorted([*DOCS.glob("**/*.md"), README])
+RESULTS = sorted((DOCS / "results").iterdir())
+HOMES = [*RESULTS, *(DOCS / "lab-notes").iterdir(), DOCS / "parsers.md"]  # pages with our measurements
 LONGEST_LINE = 120
 CODE = re.compile(r"^```.*?^```$|^ {4}.*?$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CONSOLE_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def short(path: Path) -> str:
+    return f"{path.relative_to(DOCS.parent)}"
 
 
 def session(page: str) -> list[tuple[str, str]]:
@@ -37,7 +43,7 @@ def session(page: str) -> list[tuple[str, str]]:
     return steps
 
 
-@pytest.mark.parametrize("path", sorted(DOCS.glob("**/*.md")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(DOCS.glob("**/*.md")), ids=short)
 def test_pages_show_the_output_of_their_commands(path: Path, tmp_path: Path) -> None:
     for command, shown in session(path.read_text(encoding="utf-8")):
         done = shell(f"{{\n{command}\n}} 2>&1", tmp_path)
@@ -71,7 +77,7 @@ def prose(path: Path) -> str:
     return CODE.sub("", path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=short)
 def test_lines_are_short(path: Path) -> None:
     lines = [line for line in prose(path).splitlines() if not line.startswith("|") and "://" not in line]
     assert [line for line in lines if len(line) > LONGEST_LINE] == []
@@ -83,7 +89,7 @@ def anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=short)
 def test_links_lead_to_existing_pages_and_headings(path: Path) -> None:
     for link in LINK.findall(prose(path)):
         if "://" not in link:
@@ -93,11 +99,9 @@ def test_links_lead_to_existing_pages_and_headings(path: Path) -> None:
             assert not heading or heading in anchors(goal), link
 
 
-RESULTS = DOCS / "results.md"
-HOMES = "results.md", "lab-notes.md", "parsers.md"  # pages with our measurements
 SCORE = re.compile(r"\b(AER|BLEU|chrF|UAS|LAS|ECE|UPOS|nats)\b")
 FIGURE = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+|(?=\s?%|%))")
-QUOTED = re.compile(rf"\]\((?:docs/)?({'|'.join(map(re.escape, HOMES))})#([\w-]+)\)")
+QUOTED = re.compile(r"\]\((?:docs/|\.\./)*((?:results/|lab-notes/)[\w-]+\.md|parsers\.md)#([\w-]+)\)")
 CITED = re.compile(r"\]\(https?://|\b(?:19|20)\d\d\b")
 
 
@@ -128,10 +132,10 @@ def passages(path: Path) -> list[tuple[str, str]]:
     return found
 
 
-OTHERS = [path for path in PAGES if path.name not in (*HOMES, "cli.md")]
+OTHERS = [path for path in PAGES if path not in (*HOMES, DOCS / "cli.md")]
 
 
-@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", OTHERS, ids=short)
 def test_quoted_figures_match_the_linked_page(path: Path) -> None:
     """A passage that links to a section with measurements quotes its decimals and percentages exactly."""
     for _, passage in passages(path):
@@ -141,7 +145,7 @@ def test_quoted_figures_match_the_linked_page(path: Path) -> None:
             assert set(FIGURE.findall(QUOTED.sub("", passage))) <= known, passage
 
 
-@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", OTHERS, ids=short)
 def test_our_scores_link_to_their_measurement(path: Path) -> None:
     """All other scores are published ones, with a citation or under a heading that says so."""
     for heading, passage in passages(path):
@@ -150,10 +154,11 @@ def test_our_scores_link_to_their_measurement(path: Path) -> None:
             assert QUOTED.search(passage) or published, passage
 
 
-@pytest.mark.parametrize("heading", [*sections(RESULTS)][1:])
-def test_each_result_has_a_table_conclusion_command_and_date(heading: str) -> None:
-    """This way, each system has one score per section."""
-    body = sections(RESULTS)[heading]
+@pytest.mark.parametrize(("path", "heading"), [(path, each) for path in RESULTS for each in [*sections(path)][1:]])
+def test_each_result_has_a_table_conclusion_command_and_date(path: Path, heading: str) -> None:
+    """This way, each system has one score per section. The page of conclusions links to each."""
+    body = sections(path)[heading]
+    assert f"](results/{path.name}#{heading})" in (DOCS / "results.md").read_text(encoding="utf-8")
     conclusion, *blocks = body.strip().split("\n\n")
     tables = [block for block in blocks if block.startswith("|")]
     assert conclusion.startswith("**")
@@ -173,12 +178,12 @@ def test_the_picture_in_readme_comes_from_its_command() -> None:
 
 
 def test_the_curve_shows_the_table_of_results() -> None:
-    picture, table = curve_picture.PICTURE.read_text("utf-8"), curve_picture.gains(RESULTS.read_text("utf-8"))
+    picture, table = curve_picture.PICTURE.read_text("utf-8"), curve_picture.gains()
     assert re.findall(r'<g id="(\d+:[^"]*)"', picture) == [*map(curve_picture.data_of, table.values())]
     assert len(table) == 5 and all(f">{name}</text>" in picture for name in table)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=short)
 def test_files_named_on_pages_exist(path: Path) -> None:
     named = re.findall(r"(?<![\w/.-])(?:bin|docs|synmt|tests)/[\w./-]*\w", path.read_text(encoding="utf-8"))
     assert [name for name in named if not (DOCS.parent / name).exists()] == []

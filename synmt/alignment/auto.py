@@ -18,7 +18,7 @@ from synmt.streams import Message
 
 HMM, NEURAL = "hmm", "neural-hmm"
 # Per pair of words: time to fit hmm, to read the pair once with neural-hmm, and to align it; measured as in
-# docs/results.md.
+# docs/results/alignment.md.
 SECONDS_ENCODED, TUNED = 0.2e-3, 8  # per word; a pair to tune the encoder on takes as long as this number of others
 FEW = 5000  # pairs to encode, if there is no time for all
 SECONDS, SECONDS_READ, SECONDS_ALIGNED, BYTES = 0.9e-6, 1.8e-6, 1.0e-6, 42

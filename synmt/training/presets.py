@@ -19,7 +19,7 @@ SMALL = Preset(dict(
     merges=6000, batch_tokens=2048, max_length=256, epochs=24, validation_beam=1, average=3,
     learning_rate=5e-3, schedule="cosine", warmup=400, adam_beta2=0.98,
 ))  # fmt: skip
-# For fewer than 3,000 pairs (docs/lab-notes.md#tuning-with-2000-captions).
+# For fewer than 3,000 pairs (docs/lab-notes/translation.md#tuning-with-2000-captions).
 FEW_PAIRS = Preset({**SMALL.settings, "merges": 2000, "dropout": 0.4, "epochs": 60})
 PRESETS: dict[str, Preset] = {"small": SMALL, "few-pairs": FEW_PAIRS}
 for _each in [*ENCODER_COMPONENTS.values(), *DECODER_COMPONENTS.values()]:

@@ -94,7 +94,7 @@ def installed() -> Iterator[str]:
 
 
 def bitexts(data: Path | None) -> Iterator[Linked]:
-    """Yield the bitext of the demo and, if there is data, the bitexts of docs/results.md."""
+    """Yield the bitext of the demo and, if there is data, the bitexts of docs/results/alignment.md."""
     drawn = list(islice(draw_pairs(seed=7), DEMO_PAIRS))
     sides = ([[word.form.lower() for word in side.words] for side in (pair.english, pair.kel)] for pair in drawn)
     pairs = ["\t".join(" ".join(words) for words in both) for both in sides]

@@ -24,7 +24,7 @@ L has the same gradient as −log p(y | x) − log p(x | y).
 
 Training starts from counts (`start` in model.py): e and f are factors of a matrix of associations between subwords,
 that is, how much more often than by chance two subwords occur in the same pair. Started from random vectors, the same
-model is far worse after twice as many updates (docs/lab-notes.md).
+model is far worse after twice as many updates (docs/lab-notes/alignment.md).
 """
 
 from collections.abc import Mapping, Sequence
@@ -196,5 +196,5 @@ def fitting_config(settings: Mapping[str, Any]) -> tuple[TransformerConfig, Trai
 
 
 def epochs_for(pairs: int) -> int:
-    """Return the default number of epochs for this number of pairs: measured, as in docs/results.md."""
+    """Return the default number of epochs for this number of pairs: measured, as in docs/results/alignment.md."""
     return min(max(round(READ / max(pairs, 1)), 1), MOST_EPOCHS)

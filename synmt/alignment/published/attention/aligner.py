@@ -56,7 +56,7 @@ __all__ = ["AttentionAligner", "Forced"]  # all that an aligner of another packa
 
 BEGUN_FILE = "begun.json"
 # Chen et al. (2020) train translation models with the sizes and settings of the paper that PAPER is from, and with
-# sinusoidal positions. The error rates in docs/results.md are from `small`.
+# sinusoidal positions. The error rates in docs/results/alignment.md are from `small`.
 PRESETS = {
     "small": Preset({**SMALL.settings, **dict(positions="sinusoidal", dropout=0.15, learning_rate=3e-3, epochs=15)}),
     "paper": Preset({**PAPER, "cross_attention": "all"}),
