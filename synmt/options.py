@@ -24,6 +24,7 @@ MOST_JOBS = 1024  # processes
 PATHS = "FILE", "MODEL", "NAME|PATH"  # metavars of files and folders
 NAMES = *PATHS, "FOLDER", "LINKS", "NAME", "SYSTEM", "NAME+NAME"  # metavars of names, which are never empty
 CODE = "CODE"  # metavar of languages
+REGIONAL = "LANG"  # metavar of languages with or without a region
 CHOOSING = "method", "model", "source-syntax", "target-syntax", "metric"  # options that choose what uses the others
 
 
@@ -116,16 +117,17 @@ class Setting:
     def _fits(self, value: Any) -> bool:
         if self.choices:
             return value in self.choices
-        if self.metavar == CODE:
-            return type(value) is str and is_language(value)
+        if self.metavar in (CODE, REGIONAL):
+            return type(value) is str and is_language(value, self.metavar == REGIONAL)
         if self.kind in (int, float):
             is_number = type(value) is self.kind or (self.kind is float and type(value) is int)
             return is_number and self.least <= value <= self.most
         return type(value) is self.kind and (value != "" or self.metavar not in NAMES)
 
 
-def is_language(code: str) -> bool:
-    return bool(re.fullmatch("[a-z]{2,3}", code))
+def is_language(code: str, regional: bool = False) -> bool:
+    """Return whether this can be a language code; regional: such as en-US or EN, as in TMX files, too."""
+    return bool(re.fullmatch("[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*" if regional else "[a-z]{2,3}", code))
 
 
 def settings_of(config: Any) -> tuple[Setting, ...]:

@@ -1,6 +1,7 @@
 """The recipes in docs/filtering.md for other programs work: with these programs if they are installed, otherwise with
 stand-ins that follow their protocol."""
 
+import html
 import importlib
 import json
 import os
@@ -16,7 +17,7 @@ from typing import Any, Self
 
 import pytest
 
-from tests.cli.commands import COLD, synmt, write_program
+from tests.cli.commands import COLD, is_one_line_of_error, synmt, write_program
 from tests.test_recipes import blocks_of
 
 PAGE = "docs/filtering.md"
@@ -32,6 +33,38 @@ def aligner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = synmt("align", "--method", "hmm", "--target-language", "de", "--out", folder, text=text)
     assert done.returncode == 0, done.stderr
     return folder
+
+
+def test_synmt_filter_keeps_pairs_by_their_confidence(aligner: Path, tmp_path: Path) -> None:
+    """It keeps those for which `synmt link --scores` has a confidence that is high enough, as they are. Of a TMX file,
+    it leaves out the other units, and no byte else."""
+    lines = [f"{source}\t{target}" for source, target in [*NOISY, ('old  "', "x ||| y")]]
+    text = "".join(f"{line}\n" for line in lines)
+    scored = [line.split("\t") for line in synmt("link", aligner, "--scores", text=text).stdout.splitlines()]
+    confidences = [float(cells[1]) if len(cells) > 1 else 0.0 for cells in scored]
+    for least in (0.0, 0.4, 0.5, 1.0):
+        done = synmt("filter", aligner, "--min-confidence", least, text=text)
+        kept = [line for line, confidence in zip(lines, confidences, strict=True) if confidence >= least]
+        assert done.stdout == "".join(f"{line}\n" for line in kept)
+        assert f"kept {len(kept)} of 5 pairs" in done.stderr
+    tuv = '<tuv xml:lang="{}"><seg>{}</seg></tuv>'
+    units = [
+        f"<!-- {n} -->\r\n  <tu>{tuv.format('en', html.escape(source))}{tuv.format('de', target)}</tu>"
+        for n, (source, target) in enumerate(line.split("\t") for line in lines)
+    ]
+    names = ("memory.tmx", "kept.tmx")
+    of_all, of_kept = (
+        f'<tmx version="1.4"><header srclang="en"/><body>{"".join(some)}\n</body></tmx>'.encode("utf-16")
+        for some in (units, [units[n] if c >= 0.4 else f"<!-- {n} -->" for n, c in enumerate(confidences)])
+    )
+    (tmp_path / names[0]).write_bytes(of_all)
+    with (tmp_path / names[1]).open("wb") as out:
+        subprocess.run(
+            [*COLD.split(), "filter", aligner, tmp_path / names[0], "--min-confidence=0.4"], stdout=out, check=True
+        )
+    assert (tmp_path / names[1]).read_bytes() == of_kept
+    (tmp_path / "a.xlf").write_text('<xliff version="1.2"><file source-language="en" target-language="de"/></xliff>')
+    assert is_one_line_of_error(synmt("filter", aligner, tmp_path / "a.xlf"), "a.xlf: only lines and a single TMX file")
 
 
 def test_opusfilter_accepts_pairs_by_their_confidence(aligner: Path, monkeypatch: pytest.MonkeyPatch) -> None:

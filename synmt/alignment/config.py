@@ -30,12 +30,21 @@ ALL_OF_LINKS = OF_WEIGHTS | {"links-by", "predictions"}
 
 
 @dataclass(frozen=True)
+class LexiconConfig(Checked):
+    """Which linked terms a lexicon has, and how it is written."""
+
+    min_count: int = setting(1, "leave out pairs that occur less often", 1, most=10**9)
+    fold_case: bool = setting(False, "write all terms in lower case")
+    lemmas: bool = setting(False, "count lemmas, which parse records have or the small models find")
+    phrases: bool = setting(False, "count the smallest phrase pairs, of up to 5 words, instead of links of words")
+    format: Literal["tsv", "csv"] = setting("tsv", "csv has quotes and a byte order mark, as Excel needs")
+
+
+@dataclass(frozen=True)
 class LinksConfig(Checked):
     """How links are completed and written."""
 
-    lexicon: str | None = setting(
-        None, "also write a table of linked words, counts and probabilities", metavar="FILE", writes=True
-    )
+    lexicon: str | None = setting(None, "also write the table of `synmt lexicon`", metavar="FILE", writes=True)
     end_punctuation: bool = setting(False, "link end punctuation only to end punctuation")
     tree_links: bool = setting(
         False, "link unlinked words with equal parts of speech if their heads or dependents are linked"

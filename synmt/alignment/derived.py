@@ -1,4 +1,4 @@
-"""Data derived from links: chunks and phrases, links that trees suggest, agreement between trees, a lexicon.
+"""Data derived from links: chunks and phrases, links that trees suggest, agreement between trees.
 
 Chunks and phrases: Och & Ney (2004), "The Alignment Template Approach to Statistical Machine Translation",
 Computational Linguistics, and Koehn, Och & Marcu (2003), "Statistical Phrase-Based Translation", NAACL: two spans are
@@ -13,12 +13,9 @@ Agreement (our own): if two sentences have the same meaning, most arcs of one tr
 join the dependents as well as the heads. In unrelated sentences, chance may link single words, but rarely both.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from itertools import chain, product
-from pathlib import Path
 
-from synmt.model.files import write_output
 from synmt.text.links import Link
 from synmt.trees.dependency import dependents
 from synmt.trees.record import ParseRecord
@@ -27,7 +24,6 @@ Chunk = tuple[list[int], list[int]]  # source words, target words
 Phrase = tuple[int, int, int, int]  # first and last source word, first and last target word
 Ends = dict[int, tuple[int, int]]
 TREES = frozenset({"heads", "upos"})  # fields of records that tree links need
-HEADER = "source\ttarget\tcount\tp(target|source)\tp(source|target)"
 
 
 def chunks(links: Iterable[Link]) -> list[Chunk]:
@@ -118,32 +114,3 @@ def agreement(links: Mapping[Link, float], source: ParseRecord, target: ParseRec
             words[word] = max(words.get(word, 0.0), score * of_heads)
     linked = sum(sum(words.values()) for words in best)
     return min(1.0, linked / (len(source.tokens) + len(target.tokens)))
-
-
-class Lexicon:
-    """Counts links between words. The probability of a counterpart is its share of a word's links."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._pairs: Counter[tuple[str, str]] = Counter()
-        self._sources: Counter[str] = Counter()
-        self._targets: Counter[str] = Counter()
-
-    def add(self, source: list[str], target: list[str], links: Iterable[Link]) -> None:
-        """Count the links of a pair of sentences."""
-        for i, j in links:
-            self._pairs[source[i], target[j]] += 1
-            self._sources[source[i]] += 1
-            self._targets[target[j]] += 1
-
-    def rows(self) -> Iterator[str]:
-        """Yield a header, and a row for each pair of words, most frequent first."""
-        yield HEADER
-        for (source, target), count in sorted(self._pairs.items(), key=lambda each: (-each[1], each[0])):
-            yield (
-                f"{source}\t{target}\t{count}\t{count / self._sources[source]:.6f}\t{count / self._targets[target]:.6f}"
-            )
-
-    def write(self) -> None:
-        """Write the table to its file. Raises BadInput."""
-        write_output(self.path, "".join(f"{row}\n" for row in self.rows()).encode())

@@ -22,14 +22,15 @@ from synmt.alignment.aligner import (
     new_aligner,
 )
 from synmt.alignment.choice import used_by
-from synmt.alignment.config import AlignConfig, FitConfig, SymmetrizeConfig
-from synmt.alignment.derived import TREES, Lexicon
-from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning, reading
+from synmt.alignment.config import AlignConfig, FitConfig, LexiconConfig, SymmetrizeConfig
+from synmt.alignment.derived import TREES
+from synmt.alignment.lexicon import Lexicon
+from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligned, aligning, reading
 from synmt.alignment.pairs import check_links, pairs_of_links, read_pairs, with_known_links
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair, are_parallel, read_columns
 from synmt.data.words import Sides, note_doubts, say_doubts, sides_of, words_of
-from synmt.model.files import check_free
+from synmt.model.files import check_free, write_output
 from synmt.options import config_of
 from synmt.streams import (
     BadInput,
@@ -42,19 +43,25 @@ from synmt.streams import (
     OnError,
     WrongUsage,
     count_lines,
+    counted,
     note,
     windows,
     with_progress,
+    write_lines,
 )
+from synmt.streams.inputs import EXCHANGE
 from synmt.streams.pool import Run, alone, processes
 from synmt.streams.process import random_numbers_kept, temporary_folder
+from synmt.text.exchange import Kept, columns_of_units
 from synmt.text.links import Link
 from synmt.text.tokenization import TextConfig, note_tokenizers
 from synmt.trees.record import ParseRecord
 
 WINDOW = 1000  # pairs to sort by length
 FIRST_WINDOW = 50
+MOST_WORDS = 1000  # on a side, without --max-words
 OF_TREES: Needs = TREES, TREES
+OF_LEMMAS = frozenset({"lemmas"})
 
 
 def link_stream(
@@ -66,14 +73,57 @@ def link_stream(
     was fitted to none, or if it should be tokenized differently.
     Raises BadInput; with `on_error="blank"`, a bad line gets no links and is counted instead.
     """
-    lexicon = Lexicon(Path(config.lexicon)) if config.lexicon else None
+    lexicon = Path(config.lexicon) if config.lexicon else None
     aligner = given.open()
     sides = sides_for(aligner, text)
     bad = BadLines(on_error)
-    pairs = read_pairs(read_columns(files, bad), needed(aligner, config), sides, config.max_words, bad)
+    pairs = read_pairs(
+        read_columns(files, bad, (text.source_language, text.target_language)),
+        needed(aligner, config),
+        sides,
+        config.max_words,
+        bad,
+    )
     with processes(jobs, aligning(aligner, config), _open_aligning, given, config) as run:
         _write(run, pairs, lexicon, advice(config))
     say_doubts(bad, Notes(), *sides)
+
+
+def filter_stream(given: Saved, files: Sequence[str], least: float, text: TextConfig, on_error: OnError) -> None:
+    """Write the pairs of the files whose links have at least this confidence to standard output, in constant memory;
+    of a TMX file all but the other units. Raises BadInput.
+    """
+    aligner, config = given.open(), AlignConfig(scores=True)
+    sides, bad, waiting = sides_for(aligner, text), BadLines(on_error), deque[Kept]()
+    latest, kept, total = Latest(), 0, 0
+    columns: Iterator[tuple[Line, ...]]
+    if files[0].endswith(EXCHANGE):
+        columns = columns_of_units(files, (text.source_language, text.target_language), bad, waiting)
+    else:
+        columns = _columns_and_lines(read_columns(files, bad), waiting)
+    pairs = read_pairs(columns, needed(aligner, config), sides, config.max_words, bad)
+    with LineWriter() as output:
+        for window in windows(_followed(pairs, latest), WINDOW, FIRST_WINDOW, latest.pauses):
+            for _, links, _ in aligned(aligner, window, config):
+                while not waiting[0].is_pair:
+                    output.write_bytes(waiting.popleft().whole)
+                each = waiting.popleft()
+                is_kept = links.confidence >= least
+                output.write_bytes(each.whole if is_kept else each.without)
+                kept, total = kept + is_kept, total + 1
+            if latest.pauses():
+                output.flush()
+        for each in waiting:
+            output.write_bytes(each.whole)
+    note(f"kept {kept} of {counted(total, 'pair')}")
+    say_doubts(bad, Notes(), *sides)
+
+
+def _columns_and_lines(columns: Iterable[tuple[Line, ...]], waiting: deque[Kept]) -> Iterator[tuple[Line, ...]]:
+    """Yield source and target of each pair, and append its line to those that wait for its confidence."""
+    for source, target in columns:
+        waiting.append(Kept(f"{source.text}\t{target.text}\n".encode()))
+        yield source, target
 
 
 def symmetrize_stream(
@@ -84,16 +134,33 @@ def symmetrize_stream(
     files: of the sentence pairs; without any, the lines of links are pairs of unknown words.
     """
     known, how = known_links(config, len(links))
-    lexicon = Lexicon(Path(config.lexicon)) if config.lexicon else None
+    lexicon = Path(config.lexicon) if config.lexicon else None
     bad, notes, sides = BadLines(on_error), Notes(), sides_of(text.languages, text.tokenizer or "words")
     if files:
         needs = OF_TREES if config.tree_links else NO_NEEDS
-        check_links(links, files, needs, config.max_words, sides, on_error)
-        pairs = read_pairs(read_columns(files, bad), needs, sides, config.max_words, bad)
+        check_links(links, files, needs, config.max_words, sides, on_error, text)
+        pairs = read_pairs(
+            read_columns(files, bad, (text.source_language, text.target_language)), needs, sides, config.max_words, bad
+        )
         pairs = with_known_links(pairs, links, notes)
     else:
         pairs = pairs_of_links(links, config.max_words, bad, notes)
     _write(alone(aligning(known, how)), pairs, lexicon, known.advice)
+    say_doubts(bad, notes, *sides)
+
+
+def lexicon_stream(
+    links: str, files: Sequence[str], config: LexiconConfig, text: TextConfig, on_error: OnError
+) -> None:
+    """Write the lexicon of the pairs in the files and their links to standard output. Raises BadInput."""
+    bad, notes, sides = BadLines(on_error), Notes(), sides_of(text.languages, text.tokenizer or "words")
+    needs = (OF_LEMMAS, OF_LEMMAS) if config.lemmas else NO_NEEDS
+    check_links([links], files, needs, MOST_WORDS, sides, on_error, text)
+    columns = read_columns(files, bad, (text.source_language, text.target_language))
+    lexicon = Lexicon(config)
+    for pair in with_known_links(read_pairs(columns, needs, sides, MOST_WORDS, bad), [links], notes):
+        lexicon.add(pair, pair.links[0])
+    write_lines(lexicon.rows())
     say_doubts(bad, notes, *sides)
 
 
@@ -107,8 +174,9 @@ def sides_for(aligner: Aligner, text: TextConfig) -> Sides:
     aligner's."""
     own = aligner.text
     languages = own.languages if own else text.languages
-    for asked, known in zip((text.source_language, text.target_language), languages, strict=True):
-        if asked not in (None, known):
+    given = text.source_language, text.target_language
+    for asked, language, known in zip(given, text.languages, languages, strict=True):
+        if asked and language != known:
             fitted = " and ".join(languages)
             raise BadInput(f"the text is in {asked}, but the aligner was fitted to {fitted}: fit another aligner")
     if text.tokenizer or not own:
@@ -123,13 +191,15 @@ def align_stream(
 
     say: report on stderr how long the fit takes. Under torchrun, all processes fit and the first one aligns.
     """
-    bad, lexicon = BadLines(on_error), Lexicon(Path(config.lexicon)) if config.lexicon else None
+    bad, lexicon = BadLines(on_error), Path(config.lexicon) if config.lexicon else None
     needs = needed(new_aligner(fit.method, fit.settings), config, fit.settings)
     if fit.guide and any(needs):  # before parsing, which may take hours
         sides = sides_of(text.languages, text.tokenizer or "words")
-        check_links([fit.guide], files, needs, config.max_words, sides, on_error)
+        check_links([fit.guide], files, needs, config.max_words, sides, on_error, text)
     notes, count = Notes(), partial(count_lines, files[:1] if are_parallel(files) else files)
-    columns = with_progress(read_columns(files, bad), "pairs", count, "reading")
+    columns = with_progress(
+        read_columns(files, bad, (text.source_language, text.target_language)), "pairs", count, "reading"
+    )
     with fitted(fit, columns, config, text, bad, notes, say) as fitting:
         if os.environ.get("RANK", "0") == "0":
             notes.say()
@@ -241,10 +311,11 @@ def needed(aligner: Aligner, config: AlignConfig, settings: Settings | None = No
 
 
 def _write(
-    run: Run[list[SentencePair], list[Aligned]], pairs: Iterable[SentencePair], lexicon: Lexicon | None, advice: str
+    run: Run[list[SentencePair], list[Aligned]], pairs: Iterable[SentencePair], path: Path | None, advice: str
 ) -> None:
-    """Write a line for each pair, and report on stderr if most have no link; run: aligns windows of pairs; advice: on
-    how to get more links."""
+    """Write a line for each pair, and report on stderr if most have no link; run: aligns windows of pairs; path: of a
+    lexicon to write; advice: on how to get more links."""
+    lexicon = Lexicon(LexiconConfig()) if path else None
     total = unlinked = 0
     latest = Latest()
     under_way: deque[list[SentencePair]] = deque()
@@ -263,11 +334,11 @@ def _write(
                 total += pair.is_whole
                 unlinked += pair.is_whole and not links
                 if lexicon:
-                    lexicon.add(pair.source.tokens, pair.target.tokens, links)
+                    lexicon.add(pair, links)
             if latest.pauses():
                 output.flush()
-    if lexicon:
-        lexicon.write()
+    if lexicon and path:
+        write_output(path, "".join(f"{row}\n" for row in lexicon.rows()).encode())
     note_unlinked(unlinked, total, advice)
 
 

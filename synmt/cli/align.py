@@ -19,7 +19,7 @@ from synmt.model.files import CONFIG_FILE
 from synmt.nn.config import TransformerConfig
 from synmt.options import config_of
 from synmt.streams import OnError, WrongUsage, check_stdin_once
-from synmt.text.tokenization import TextConfig, with_languages
+from synmt.text.tokenization import TextConfig
 from synmt.training.config import TrainingConfig
 
 USED = {name for name in users() if name in SHARED}  # shared options that some method uses
@@ -99,14 +99,12 @@ def command(
 
     `synmt link` links other pairs with the aligner that --out has saved.
     """
-    from synmt.data.records import are_parallel
+    from synmt.data.records import with_languages_of
 
     if saved := [each for each in files if (Path(each) / CONFIG_FILE).is_file()]:
         raise WrongUsage(f"{saved[0]} is a saved aligner: use `synmt link {saved[0]}`")
-    of_text = {name: value for name, value in settings.items() if value is not None}
     check_stdin_once([guide or "", *files])
-    if are_parallel(files):
-        of_text = with_languages(of_text, *files)
+    of_text = with_languages_of(settings, files)
     with usage():
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, of_text)
     from synmt.alignment.stream import align_stream

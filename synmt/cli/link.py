@@ -49,9 +49,11 @@ def command(
     `synmt align --out MODEL` saves an aligner. The input is `source TAB target` or `source ||| target` lines, or two
     parallel files, of raw text, tokens or parse records. Line n of the output has the links of pair n.
     """
-    with usage():
-        config, text = config_of(AlignConfig, settings), config_of(TextConfig, settings)
     from synmt.alignment.linking import Saved
     from synmt.alignment.stream import link_stream
+    from synmt.data.records import with_languages_inside
+
+    with usage():
+        config, text = config_of(AlignConfig, settings), config_of(TextConfig, with_languages_inside(settings, files))
 
     link_stream(Saved(model, method, device), files, config, text, on_error, jobs)

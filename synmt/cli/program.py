@@ -26,6 +26,8 @@ GROUPS = {
         "align": "Train a word aligner on sentence pairs, and link them.",
         "link": "Link sentence pairs with a saved aligner.",
         "symmetrize": "Merge the links of both directions, or of several aligners.",
+        "lexicon": "Write a table of linked words or terms.",
+        "filter": "Keep the sentence pairs whose links have enough confidence.",
         "project": "Project trees to translations over word links.",
         "markup": "Carry inline markup to translations over word links.",
         "train": "Train a translation model.",
@@ -103,9 +105,7 @@ EPILOG = """
 \b
 Examples:
   synmt align bitext.tsv > links
-  synmt parse --jobs 2 train.en > train.jsonl
   synmt train --source train.en --target train.de --out model
-  synmt translate model < test.en > test.de
 
 \b
 The help of a command: synmt COMMAND --help

@@ -15,7 +15,19 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from synmt.cli.paths import Reads, Writes, check_paths
-from synmt.options import CHOOSING, CODE, PATHS, Choice, Rules, Setting, check_used, conditions, is_language, options_in
+from synmt.options import (
+    CHOOSING,
+    CODE,
+    PATHS,
+    REGIONAL,
+    Choice,
+    Rules,
+    Setting,
+    check_used,
+    conditions,
+    is_language,
+    options_in,
+)
 from synmt.streams import BadInput, WrongUsage
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -42,11 +54,12 @@ class Finite(click.FloatRange):
 class Language(click.ParamType):
     """The code of a language."""
 
-    name = CODE
+    def __init__(self, name: str = CODE) -> None:
+        self.name = name
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         """Fail for a name that is not a code."""
-        if not is_language(value):
+        if not is_language(value, self.name == REGIONAL):
             self.fail(f"{value!r} is not a language code such as en.", parameter, context)
         return value
 
@@ -335,8 +348,8 @@ def _type(setting: Setting) -> Any:
     """Return the click type that checks the values of a setting."""
     if setting.metavar in PATHS:
         return Writes(folder=False) if setting.writes else Reads()
-    if setting.metavar == CODE:
-        return Language()
+    if setting.metavar in (CODE, REGIONAL):
+        return Language(setting.metavar)
     if setting.choices:
         return click.Choice([str(each) for each in setting.choices])
     if setting.kind is int:

@@ -11,7 +11,7 @@ from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.options import Choice, Rules, config_of, option_names
 from synmt.streams import OnError, WrongUsage
-from synmt.text.tokenization import TextConfig, with_languages
+from synmt.text.tokenization import TextConfig
 
 EPILOG = """
 \b
@@ -59,9 +59,8 @@ def command(links: tuple[str, ...], pairs: tuple[str, ...], on_error: OnError, *
     if config.format == "jsonl" and not pairs:
         raise WrongUsage("--format jsonl needs --pairs")
     from synmt.alignment.stream import symmetrize_stream
-    from synmt.data.records import are_parallel
+    from synmt.data.records import with_languages_of
 
-    of_text = {name: value for name, value in settings.items() if value is not None}
     with usage():
-        text = config_of(TextConfig, with_languages(of_text, *pairs) if are_parallel(pairs) else of_text)
+        text = config_of(TextConfig, with_languages_of(settings, pairs))
     symmetrize_stream(links, pairs, config, text, on_error)

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from synmt.components.contract import check_needs, lacking
 from synmt.data.words import SideWords
 from synmt.model.target import TargetSide
 from synmt.streams import BadInput, BadLines, Latest, Line, OnError, counted, read_lines, read_parallel, sniff, windows
+from synmt.streams.inputs import EXCHANGE
 from synmt.text.links import Link
-from synmt.text.tokenization import Tokenizer
+from synmt.text.tokenization import Tokenizer, with_languages
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
 from synmt.trees.dependency import detokenized, realigned
 from synmt.trees.formats import reader, sentences, tree_form, written
@@ -47,17 +48,47 @@ class SentencePair:
 def are_parallel(files: Sequence[str]) -> bool:
     """Return whether these are a source file and a target file. If the first line with text of the first file has two
     columns, the files hold pairs. They also do if the first file can be read only once, such as a pipe."""
-    if len(files) != 2 or not Path(files[0]).is_file():
+    if len(files) != 2 or files[0].endswith(EXCHANGE) or not Path(files[0]).is_file():
         return False
     first = next((line.text for line in read_lines(files[:1], "blank") if line.text.strip()), "")
     return "\t" not in first and not BARS.search(first)
 
 
-def read_columns(files: Sequence[str], bad: BadLines) -> Iterator[tuple[Line, ...]]:
-    """Yield the source and target of each pair, from files of `source TAB target` lines or from two parallel files.
+def with_languages_of(settings: Mapping[str, Any], files: Sequence[str]) -> dict[str, Any]:
+    """Return the settings that are not None, with missing languages taken from the files: from the suffixes of two
+    parallel files, or from TMX and XLIFF files. Raises BadInput."""
+    known = {name: value for name, value in settings.items() if value is not None}
+    if are_parallel(files):
+        return with_languages(known, *files)
+    return with_languages_inside(known, files) if files and files[0].endswith(EXCHANGE) else known
 
-    An empty or bad line, or a line next to a bad one, has no text. Raises BadInput.
+
+def with_languages_inside(settings: Mapping[str, Any], files: Sequence[str]) -> dict[str, Any]:
+    """Return the settings, with missing languages taken from TMX and XLIFF files. Raises BadInput."""
+    if not files[0].endswith(EXCHANGE):
+        return dict(settings)
+    from synmt.text.exchange import open_exchange
+
+    given = settings.get("source_language"), settings.get("target_language")
+    source, target = open_exchange(files, *given)[0].languages
+    return {**settings, "source_language": source or None, "target_language": target or None}
+
+
+def read_columns(
+    files: Sequence[str], bad: BadLines, languages: tuple[str | None, str | None] = (None, None)
+) -> Iterator[tuple[Line, ...]]:
+    """Yield the source and target of each pair, from files of `source TAB target` lines, from two parallel files, or
+    from TMX and XLIFF files.
+
+    languages: to choose from a file that has more than two. An empty or bad line, or a line next to a bad one, has no
+    text. Raises BadInput.
     """
+    if files and files[0].endswith(EXCHANGE):
+        from synmt.text.exchange import open_exchange
+
+        for each in open_exchange(files, *languages):
+            yield from each.columns(bad)
+        return
     if not are_parallel(files):
         yield from columns_of_pairs(read_lines(files, bad.on_error), bad)
         return

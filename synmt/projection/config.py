@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from synmt.options import Checked, setting
-from synmt.text.tokenization import TokenizerName
+from synmt.text.tokenization import TextConfig, TokenizerName
 
 Method = Literal["votes", "direct"]
 DOUBTFUL = 0.05  # least score of links that vote
@@ -32,9 +32,5 @@ class ProjectionConfig(Checked):
 
 
 @dataclass(frozen=True)
-class MarkupConfig(Checked):
+class MarkupConfig(TextConfig):
     """How to tokenize sources with markup and their translations."""
-
-    source_language: str | None = setting(None, "language of sources, if not en", metavar="CODE")
-    target_language: str | None = setting(None, "language of translations, if not en", metavar="CODE")
-    tokenizer: TokenizerName | None = setting(None, TOKENIZER)

@@ -28,16 +28,33 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise, product
 from math import inf
+from typing import Any
 
 from synmt.data.records import SentencePair
 from synmt.data.words import Sides, note_doubts, say_doubts
 from synmt.projection.config import MarkupConfig
 from synmt.projection.stream import FIRST_WINDOW, WINDOW, Linker, sides_of_links
 from synmt.projection.votes import read_scored_links
-from synmt.streams import BadLines, Latest, Line, Notes, OnError, counted, never, read_lines, windows, write_lines
+from synmt.streams import (
+    BadInput,
+    BadLines,
+    Latest,
+    Line,
+    LineWriter,
+    Notes,
+    OnError,
+    counted,
+    never,
+    read_lines,
+    readable,
+    side_by_side,
+    windows,
+    write_lines,
+)
+from synmt.text.exchange import ExchangeFile, Piece, Segment, unfit_for_xml
 from synmt.text.links import BaseDoubt, Link, split_columns
 from synmt.text.markup import BLOCKS, Markup, Place, Span, read_markup, safe_places, whole_words, write_markup
-from synmt.text.tags import ENDS
+from synmt.text.tags import ENDS, MarkupError, characters
 from synmt.text.tokenization import note_tokenizers, spans_of
 from synmt.trees.record import ParseRecord
 
@@ -95,18 +112,21 @@ def carried(
     bad: BadLines,
     notes: Notes,
     pauses: Callable[[], bool] = never,
+    split: Callable[[str], list[str]] = split_columns,
 ) -> Iterator[str]:
     """Yield the translation of each line with the markup of its source, in constant memory.
 
     linker: links source and target; without it, lines have links. bad: decides whether a bad line raises BadInput or
-    stays empty. notes: receives doubts at the end.
+    stays empty. notes: receives doubts at the end. split: returns the columns of a line.
     """
-    sides = sides_of_links(linker, config.tokenizer, config.source_language, config.target_language)
+    own = config.languages
+    asked = own[0] if config.source_language else None, own[1] if config.target_language else None
+    sides = sides_of_links(linker, config.tokenizer, *asked)
     columns = ["source", "target"] if linker else ["source", "target", "links"]
     base = BaseDoubt()
 
     def read(text: str) -> Example:
-        found = split_columns(text) if text.strip() else [""] * len(columns)
+        found = split(text) if text.strip() else [""] * len(columns)
         if len(found) != len(columns):
             raise ValueError(f"expected `{' TAB '.join(columns)}`, found {counted(len(found), 'column')}")
         example = _example(read_markup(found[0]), found[1], sides)
@@ -128,6 +148,79 @@ def carried(
         note_tokenizers(notes, config.tokenizer or "words", {side.side: side.language for side in sides})
     base.say(notes)
     note_doubts(notes, *sides)
+
+
+def markup_file(
+    path: str, translations: str | None, config: MarkupConfig, linker: Linker | None, on_error: OnError
+) -> None:
+    """Write a TMX or XLIFF file to standard output, with the markup of its sources in its targets.
+
+    translations: a file with a new target for each segment, and its links unless there is a linker; an empty line keeps
+    a target. Without such a file, targets that have no tags get those of their sources. Otherwise as `markup_stream`.
+    """
+    file = ExchangeFile.open(path, config.source_language, config.target_language)
+    if translations and file.form == "xliff2" and not file.languages[1]:
+        raise BadInput("the file has no trgLang, which targets need", path)
+    if linker and linker.languages and file.primary not in (linker.languages, (linker.languages[0], "")):
+        own, fitted = " and ".join(file.primary), " and ".join(linker.languages)
+        raise BadInput(f"the file is in {own}, but the aligner was fitted to {fitted}", readable(path))
+    config = replace(config, source_language=file.languages[0] or None, target_language=file.languages[1] or None)
+    bad, notes = BadLines(on_error), Notes()
+    waiting: deque[Piece] = deque()
+    segments = _followed(file.pieces(), waiting)
+    if translations:
+        columns = ["target"] if linker else ["target", "links"]
+        both: list[Iterator[Any]] = [segments, read_lines([translations], on_error)]
+        pairs = side_by_side([path, translations], both, "segment")
+        rows = (_row_of_new(segment, line, columns) for segment, line in pairs)
+    else:
+        rows = (_row_of(segment, path) for segment in segments)
+    with LineWriter() as output:
+        targets: list[str | None] = []
+        for text in carried(rows, config, linker, bad, notes, split=lambda text: text.split("\0")):
+            targets.append(text or None)
+            while waiting and len(waiting[0].segments) <= len(targets):
+                piece = waiting.popleft()
+                own = [targets.pop(0) for _ in piece.segments]
+                output.write_bytes(piece.with_targets(own))
+        for piece in waiting:
+            output.write_bytes(piece.raw)
+    say_doubts(bad, notes)
+
+
+def _followed(pieces: Iterable[Piece], waiting: deque[Piece]) -> Iterator[Segment]:
+    """Yield the segments of pieces, and append each piece to those that wait for new targets."""
+    for piece in pieces:
+        waiting.append(piece)
+        yield from piece.segments
+
+
+def _row_of(segment: Segment, path: str) -> Line:
+    """Return source and target of a segment, or nothing if the target has tags, or its source has none."""
+    source, target = segment.source or "", segment.target or ""
+    line = Line("", readable(path), segment.line)
+    if "<" not in source or not target.strip() or "<" in target:
+        return line
+    try:
+        return replace(line, text=f"{source}\0{characters(target, 0)}")
+    except MarkupError as error:
+        return replace(line, fault=str(error))
+
+
+def _row_of_new(segment: Segment, line: Line, columns: Sequence[str]) -> Line:
+    """Return the source of a segment and the columns of its new translation, or nothing if the line is empty."""
+    cause, found = line.fault, split_columns(f"\t{line.text}")[1:]
+    if line.text.strip() and not cause:
+        if len(found) != len(columns):
+            cause = f"expected `{' TAB '.join(columns)}`, found {counted(len(found), 'column')}"
+        elif wrong := unfit_for_xml(line.text):
+            cause = f"{wrong} cannot be in an XML file"
+        elif segment.source is not None and segment.place is None:
+            cause = f"the segment on line {segment.line} has no target to write to"
+        elif segment.source is None:
+            cause = f"the segment on line {segment.line} has no source"
+    text = "\0".join([segment.source or "", *found]) if line.text.strip() and not cause else ""
+    return replace(line, text=text, fault=cause)
 
 
 def _example(markup: Markup, text: str, sides: Sides) -> Example:

@@ -19,11 +19,12 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
-from synmt.streams.inputs import CHUNK, Pipe, compression_of, open_input, unpacker
+from synmt.streams.inputs import CHUNK, COMPRESSIONS, EXCHANGE, Pipe, open_input, unpacker
 
 OnError = Literal["fail", "blank"]
 STDOUT = 1  # a file descriptor
 LONGEST_NAME, LONGEST_CAUSE = 200, 500  # characters; they may come from strangers
+XML = re.compile(rb"(\xef\xbb\xbf)?<(\?xml\s|tmx\s|xliff\s)|(\xff\xfe)?<\0\?\0x\0|(\xfe\xff)?\0<\0\?\0x")
 LONGEST_LINE = 2**28  # bytes; a few kB of a .gz file may unpack to a line of gigabytes
 OPTION = re.compile(r"(synmt [a-z-]+ )?--([a-z][a-z0-9-]*)")  # after a command, it stays an option in Python
 T = TypeVar("T")
@@ -270,6 +271,8 @@ def _decode(raw: bytes, source: str, number: int, pauses: bool) -> Line:
         fault = fault or f"not UTF-8 (byte {error.start + 1} of the line)"
     if fault and number == 1 and (program := unpacker(raw)):
         fault = f"not text but compressed: unpack it with {program} -dc, or give it the right suffix"
+    if number == 1 and XML.match(raw):
+        fault = "not lines but XML: markup, strip-markup, align and link read files that end in .tmx, .xlf or .xliff"
     return Line("" if fault else text.rstrip("\r\n"), source, number, fault, pauses)
 
 
@@ -400,7 +403,7 @@ def with_progress(
 
 def count_lines(paths: Sequence[str]) -> int | None:
     """Return the number of lines in files, or None unless all are plain files, which can be read twice."""
-    if not all(Path(path).is_file() and not compression_of(path) for path in paths):
+    if not all(Path(path).is_file() and not path.endswith((*COMPRESSIONS, *EXCHANGE)) for path in paths):
         return None
     count = 0
     for path in paths:

@@ -24,6 +24,8 @@ COMPRESSIONS = {
     ".xz": ("lzma", b"\xfd7zXZ\0", "xz"),
     ".zst": ("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", b"\x28\xb5\x2f\xfd", "zstd"),
 }
+# Suffixes of files that hold segments instead of lines: TMX, and XLIFF (.sdlxliff, .mxliff and the like, too).
+EXCHANGE = tuple(f"{each}{zipped}" for each in (".tmx", ".xlf", "xliff") for zipped in ("", *COMPRESSIONS))
 ERRORS = "LZMAError", "ZstdError"  # errors of these modules that are not OSError
 
 

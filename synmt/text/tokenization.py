@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Protocol, Self, get_args
 
-from synmt.options import Checked, setting
+from synmt.options import REGIONAL, Checked, setting
 from synmt.streams import BadInput, Notes, counted
 from synmt.streams.inputs import without_compression
 from synmt.text.graphemes import SPACELESS, clusters, is_spaceless, shadow
@@ -174,13 +174,17 @@ class WordTokenizer:
 class TextConfig(Checked):
     """The languages of the raw text on both sides, and its tokenizer."""
 
-    source_language: str | None = setting(None, "language of the source (its file suffix, or en)", metavar="CODE")
-    target_language: str | None = setting(None, "language of the target (its file suffix, or en)", metavar="CODE")
+    source_language: str | None = setting(None, "language of the source (that of its file, or en)", metavar=REGIONAL)
+    target_language: str | None = setting(None, "language of the target (that of its file, or en)", metavar=REGIONAL)
     tokenizer: TokenizerName | None = setting(None, "tokenizer of text, by default words; none: words between spaces")
 
     @property
     def languages(self) -> tuple[str, str]:
-        return self.source_language or "en", self.target_language or "en"
+        """The languages without regions: en for en-US."""
+        source, target = (
+            re.split("[-_]", each or "en")[0].lower() for each in (self.source_language, self.target_language)
+        )
+        return source, target
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,8 @@ from tests.cli import ask, warm
 # Commands that import large libraries. Each is started cold somewhere, too: `parse` by README.md, `run` and
 # `train` where they are killed or started by torchrun, and the others by `synmt(..., cold=True)`.
 SLOW = (
-    "align", "average", "inspect", "link", "logprob", "parse", "run", "score", "significance", "train", "transitions",
-    "read-transitions",
-    "translate",
+    "align", "average", "filter", "inspect", "lexicon", "link", "logprob", "parse", "run", "score", "significance",
+    "train", "transitions", "read-transitions", "translate",
 )  # fmt: skip
 COLD = f"{sys.executable} -m synmt"
 AT_THE_END = ExitStack()  # closed after all tests

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from synmt.alignment.lexicon import COLUMNS
 from synmt.cli.paths import Writes
 from synmt.cli.program import run
 from synmt.model.files import ASIDE, remove_unfinished, write_output
@@ -270,8 +271,8 @@ def pairs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-ROWS = "a\tA\t1\t1.000000\t1.000000\nb\tB\t1\t1.000000\t1.000000\n"
-TABLE = f"source\ttarget\tcount\tp(target|source)\tp(source|target)\n{ROWS}"
+ROWS = "".join(f"{each}\t{each.upper()}\t1\t1.000000\t1.000000\t1\ta b\tA B\n" for each in "ab")
+TABLE = "\t".join(COLUMNS) + f"\n{ROWS}"
 
 
 def test_fifos_are_written_into(pairs: Path) -> None:

@@ -1,0 +1,47 @@
+"""`synmt filter`"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from synmt.cli.options import input_files, on_error, usage
+from synmt.cli.paths import Reads
+from synmt.cli.sections import SectionCommand, in_section, options_of
+from synmt.options import config_of
+from synmt.streams import OnError
+from synmt.text.tokenization import TextConfig
+
+EPILOG = """
+\b
+Examples:
+  synmt filter aligner noisy.tsv > kept.tsv
+  synmt filter aligner memory.tmx --min-confidence 0.6 > kept.tmx
+"""
+
+
+@click.command(cls=SectionCommand, epilog=EPILOG)
+@click.argument("model", type=Reads(path_type=Path))
+@input_files
+@in_section("Options")(
+    "--min-confidence", metavar="X", type=click.FloatRange(0, 1), default=0.5,
+    help="Keep pairs with at least this confidence.",
+)  # fmt: skip
+@options_of(TextConfig, "Text")
+@in_section("Options")("--device", metavar="NAME", default="auto", help="auto, cpu, cuda or cuda:N.")
+@on_error
+def command(
+    model: Path, files: tuple[str, ...], min_confidence: float, device: str, on_error: OnError, **settings: Any
+) -> None:
+    """Keep the sentence pairs whose links have enough confidence.
+
+    The confidence of a pair is that of `synmt link MODEL --scores`. The input is as for `synmt link`; the output is
+    `source TAB target` lines. Of a TMX file, the output is the file without the other units, and otherwise unchanged.
+    """
+    from synmt.alignment.linking import Saved
+    from synmt.alignment.stream import filter_stream
+    from synmt.data.records import with_languages_inside
+
+    with usage():
+        text = config_of(TextConfig, with_languages_inside(settings, files))
+    filter_stream(Saved(model, None, device), files, min_confidence, text, on_error)
