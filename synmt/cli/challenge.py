@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, get_args
 
 import click
@@ -9,10 +10,12 @@ import click
 from synmt.challenge.object_verb_subject import FORMS, clause_lines
 from synmt.challenge.query import PHENOMENA, Counts, Query, Shape, WordQuery, query_of
 from synmt.challenge.sets import Form, Translation, query_counts, query_set, reordering_set
+from synmt.cli.metric_options import output_format
 from synmt.cli.options import input_files, on_error, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, SectionGroup, SectionOption, in_section, options_of
 from synmt.options import config_of, option_names
+from synmt.search.config import LogprobConfig
 from synmt.streams import BadLines, OnError, write_lines
 
 EPILOG = """
@@ -22,6 +25,7 @@ Examples:
   synmt challenge query --relation nsubj* --direction after test.conllu
   synmt challenge pattern 'V [upos=VERB]; V < S' --format marked test.conllu
   synmt challenge reordering test.en test.de test.links --text test.en
+  synmt challenge contrast model pairs.tsv --format tsv
   synmt challenge object-verb-subject > ovs.de
 """
 
@@ -225,6 +229,25 @@ def reordering(source: str, target: str, links: str, min_distance: int, texts: t
     SOURCE and TARGET are token lines or parse records, and LINKS has a line `0-0 1-2 ...` per pair.
     """
     write_lines(reordering_set(source, target, links, min_distance, texts))
+
+
+@command.command()
+@click.argument("model", type=Reads(path_type=Path))
+@input_files
+@options_of(LogprobConfig, only=["tokenizer", "batch-tokens", "max-tokens", "sum-trees", "precision"])
+@in_section("Options")("--device", metavar="NAME", default="auto", help="auto, cpu, cuda or cuda:N.")
+@output_format("How to print the table")
+@on_error
+def contrast(model: Path, files: tuple[str, ...], device: str, form: str, on_error: OnError, **settings: Any) -> None:
+    """Count how often a model prefers right translations to wrong ones.
+
+    The input has lines of `source TAB right TAB wrong TAB category TAB distance`; the last two can be missing. A line
+    whose source and right translation are empty has another wrong one for the item above. The model wins an item if the
+    right translation has a higher log-probability, as by `synmt logprob`, than each wrong one.
+    """
+    from synmt.challenge.contrast import contrast as contrasted
+
+    write_lines(contrasted(model, files, config_of(LogprobConfig, settings), device, form, on_error))
 
 
 @command.command()

@@ -94,7 +94,7 @@ def lines(folder: Path) -> Iterator[Line]:
         "inspect alignment": ["x"],
         "inspect curves": ["model"], "inspect relations": ["--references", FILE],
         "inspect reliability": ["--references", FILE], "logprob": ["model"],
-        "lexicon": [FILE], "filter": ["model"],
+        "lexicon": [FILE], "filter": ["model"], "challenge contrast": ["model"],
     }  # fmt: skip
     for name in commands():
         if name not in ("align", "link", "symmetrize", "translate"):
