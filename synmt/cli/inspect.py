@@ -27,6 +27,7 @@ Examples:
   synmt inspect attention model test.en --layer 1 --format png > layer.png
   synmt inspect attention-page model test.en > attention.html
   synmt inspect links found.jsonl > links.html
+  synmt inspect trees gold.conllu parsed.jsonl --sentence 3
   synmt inspect curves base model --format png > curves.png
   synmt inspect relations parsed.jsonl --references gold.jsonl
   synmt inspect reliability found.jsonl --references gold.links
@@ -152,6 +153,36 @@ def alignment(files: tuple[str, ...], sentence: int, form: str) -> None:
         write_lines([alignment_page(*shown, " ".join(found[0].source))])
     else:
         write(TABLES, shown, draw_matrices, form)
+
+
+@command.command()
+@click.argument("file", default="-", type=Reads())
+@click.argument("other", required=False, type=Reads())
+@click.option(
+    "--sentence", type=click.IntRange(1, 10**9), metavar="N",
+    help="Number of the sentence, from 1.  [default: all, in an SVG the first]",
+)  # fmt: skip
+@form("text", "svg", "html")
+def trees(file: str, other: str | None, sentence: int | None, form: str) -> None:
+    """Show the trees of FILE, beside those of OTHER with their differences marked.
+
+    Files have parse records, CoNLL-U or brackets. Each word has a row with its part of speech and relation. `≠` marks
+    words with another head, `~` words with another relation, and `*` labels of constituents that the other tree lacks.
+    """
+    from synmt.inspection.matrix import short_names
+    from synmt.inspection.trees import as_svg, as_text, read_sentences
+
+    files = [file, other] if other else [file]
+    names = short_names(list(map(readable, files))) if other else []
+    found = read_sentences(files, 1 if form == "svg" and not sentence else sentence)
+    if form == "html":
+        from synmt.inspection.page import trees_page
+
+        write_lines(
+            [trees_page(found, names, f"Trees of {' and '.join(map(readable, files))}" if file != "-" else "Trees")]
+        )
+    else:
+        write_lines((as_svg if form == "svg" else as_text)(found, names))
 
 
 @command.command()

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from synmt.inspection.matrix import label, short_names
+from synmt.inspection.matrix import short_names
 from synmt.metrics.report import json_array
 from synmt.model.files import check_inside
 from synmt.streams import BadInput, readable
 from synmt.streams.numbers import number, whole_number
+from synmt.text.graphemes import label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,7 +6,6 @@ cividis for strengths (Nuñez, Anderton & Renslow 2018). Matplotlib's global sta
 
 import io
 import math
-import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,14 +19,12 @@ import numpy.typing as npt
 from synmt.inspection import PictureForm
 from synmt.metrics.report import json_array, printable
 from synmt.streams import BadInput, note
+from synmt.text.graphemes import label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LONGEST = 24
-# Control characters and noncharacters, which XML forbids, and characters that change the text direction.
-_UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 CELL = 0.17  # inches per row or column, enough for a label
 LABEL_POINTS, TITLE_POINTS = 7, 9
 LETTER = 0.065  # inches per letter of a label
@@ -67,12 +64,6 @@ def decimals(low: float, high: float) -> int:
     """Return the number of decimals needed to distinguish values in this range, at least two."""
     span = high - low
     return 2 if not 0 < span < 0.1 else 2 - math.floor(math.log10(span))
-
-
-def label(token: str, longest: int = LONGEST) -> str:
-    """Return the token without the space that marks structure, truncated if it is long."""
-    text = _UNFIT.sub("\ufffd", token.strip(" "))
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def short_names(paths: Sequence[str]) -> list[str]:

@@ -1,4 +1,5 @@
-"""Self-contained HTML pages: a sentence with its trees, links and a selector of heads; or the links of a bitext."""
+"""Self-contained HTML pages: a sentence with its trees, links and a selector of heads; or many sentences with their
+links or trees. All pages share one style and one script."""
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,15 +10,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from synmt.inspection.alignment import Alignment
-from synmt.inspection.matrix import Legend, Matrix, label
+from synmt.inspection.matrix import Legend, Matrix
+from synmt.inspection.trees import LONGEST_TEXT, Sentences
 from synmt.streams import BadInput
-from synmt.trees.record import UNATTACHED
+from synmt.text.graphemes import label
+from synmt.trees.drawing import NONE, Differences, compared
+from synmt.trees.record import UNATTACHED, ParseRecord
 
 if TYPE_CHECKING:
     from synmt.inspection.sentence import ReadSentence, Weights
 
 DIGITS = 4  # decimals of numbers
 LONGEST_WORD = 100  # characters of a word in a line
+UNSURE, UNLIKE = ("unsure", "least sure first"), ("unlike", "most differences first")  # orders of sentences
 MOST_NUMBERS = 10_000_000  # per page; more would be too much for a browser
 
 
@@ -57,14 +62,61 @@ def alignment_page(matrices: Sequence[Matrix], legend: Legend, title: str) -> st
 
 def links_page(alignments: Iterable[tuple[int, Alignment]], title: str) -> str:
     """Return a page of numbered pairs with their links. Raises BadInput if there are too many for a page."""
-    pairs, numbers = [], 0
+    items, numbers = [], 0
     for number, each in alignments:
         numbers += len(each.source) + len(each.target) + 3 * len(each.links)
         _check_size(numbers)
-        words = [[label(word, LONGEST_WORD) for word in side] for side in (each.source, each.target)]
-        links = [[i, j, round(float(each.scores[i, j]), DIGITS)] for i, j in each.links]
-        pairs.append([number, *words, links, round(each.confidence, DIGITS)])
-    return filled("links.html", title, pairs)
+        sides = [[label(word, LONGEST_WORD) for word in side] for side in (each.source, each.target)]
+        confidence = round(each.confidence, DIGITS)
+        items.append(
+            {
+                "number": number,
+                "sides": sides,
+                "texts": [" ".join(side) for side in sides],
+                "links": [[i, j, round(float(each.scores[i, j]), DIGITS)] for i, j in each.links],
+                "confidence": confidence,
+                "keys": [confidence],
+            }
+        )
+    return filled("sentences.html", title, {"items": items, "orders": [UNSURE], "links": True})
+
+
+def trees_page(sentences: Sentences, names: Sequence[str], title: str) -> str:
+    """Return a page of numbered sentences with their trees in each file, and their differences. Raises BadInput if
+    there are too many for a page."""
+    items, numbers, with_confidence = list[dict[str, Any]](), 0, False
+    for number, records in sentences:
+        unlike = compared(records)
+        numbers += sum(3 * len(each.tokens) + 2 * len(each.tree.nodes if each.tree else ()) for each in records)
+        _check_size(numbers)
+        texts = [label(each.text or " ".join(each.tokens), LONGEST_TEXT) for each in records]
+        item: dict[str, Any] = {"number": number, "texts": list(dict.fromkeys(texts))}
+        item["records"] = [shown_trees(record, marks) for record, marks in zip(records, unlike, strict=True)]
+        item["keys"] = [-sum(map(len, unlike))] * bool(names)
+        if confidences := [each.confidence for each in records if each.confidences]:
+            item["confidence"] = round(min(confidences), DIGITS)
+            with_confidence = True
+        items.append(item)
+    if with_confidence:
+        for item in items:
+            item["keys"].append(item.get("confidence", 1.0))
+    orders = [UNLIKE] * bool(names) + [UNSURE] * with_confidence
+    return filled("sentences.html", title, {"items": items, "names": names, "orders": orders})
+
+
+def shown_trees(record: ParseRecord, marks: Differences = NONE) -> dict[str, Any]:
+    """Return the trees of a record as pages draw them, with the numbers of words and nodes to mark."""
+    shown: dict[str, Any] = {}
+    if record.heads:
+        words = [label(word, LONGEST_WORD) for word in record.tokens]
+        shown["dependencies"] = {"words": words, "heads": record.heads, "deprels": list(map(label, record.deprels))}
+        if marks:
+            shown["dependencies"] |= {"off": sorted(marks.heads), "other": sorted(marks.relations)}
+    if record.tree:
+        shown["tree"] = {"nodes": list(map(label, record.tree.nodes)), "parents": record.tree.parents}
+        if marks:
+            shown["tree"]["off"] = sorted(marks.nodes)
+    return shown
 
 
 def _layers(sentence: "ReadSentence", values: "Weights") -> dict[str, list[Matrix]]:
@@ -112,7 +164,7 @@ def _tokens_of_words(sentence: "ReadSentence") -> list[list[int]]:
 def _page(title: str, views: Sequence[View], parts: Mapping[str, Any]) -> str:
     numbers = sum(each.values.size for view in views for group in view.groups.values() for each in group)
     _check_size(numbers)
-    return filled("page.html", title, {**parts, "views": list(map(_view, views))})
+    return filled("heads.html", title, {**parts, "views": list(map(_view, views))})
 
 
 def _check_size(numbers: int) -> None:
@@ -122,11 +174,11 @@ def _check_size(numbers: int) -> None:
 
 def filled(template: str, title: str, data: object) -> str:
     """Fill a template, escaping data so that they cannot end the script element that contains them."""
-    text, trees = (
-        resources.files("synmt.inspection").joinpath(name).read_text(encoding="utf-8")
-        for name in (template, "trees.js")
+    folder = resources.files("synmt.inspection")
+    text, style, script = (
+        folder.joinpath(name).read_text(encoding="utf-8").rstrip("\n") for name in (template, "page.css", "page.js")
     )
-    text = text.rstrip("\n").replace("@TREES@", trees)
+    text = text.replace("@STYLE@", style).replace("@SCRIPT@", script)
     before, between, after, end = text.replace("@DATA@", "@TITLE@").split("@TITLE@")
     return (
         html.escape(title).join([before, between, after])

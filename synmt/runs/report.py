@@ -18,8 +18,7 @@ from synmt.citations import SYNMT, cited, entries
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.data.records import sentences_in
 from synmt.inspection.curves import Curves, mean_of, panels, read_curves
-from synmt.inspection.matrix import label
-from synmt.inspection.page import filled
+from synmt.inspection.page import filled, shown_trees
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import Metric
@@ -44,6 +43,7 @@ from synmt.runs.table import (
     title_of,
 )
 from synmt.streams import read_lines
+from synmt.text.graphemes import label
 from synmt.text.links import read_links
 from synmt.trees.record import ParseRecord, RecordError, read_record
 
@@ -365,10 +365,4 @@ def _tree_of(line: str) -> ParseRecord:
 
 def _shown(record: ParseRecord) -> dict[str, Any]:
     """Return the text of a record and the trees that it has."""
-    words = [label(word, LONGEST_WORD) for word in record.tokens]
-    shown: dict[str, Any] = {"text": label(record.text or " ".join(record.tokens), LONGEST_LINE)}
-    if record.heads:
-        shown["dependencies"] = {"words": words, "heads": record.heads, "deprels": list(map(label, record.deprels))}
-    if record.tree:
-        shown["tree"] = {"nodes": list(map(label, record.tree.nodes)), "parents": record.tree.parents}
-    return shown
+    return {"text": label(record.text or " ".join(record.tokens), LONGEST_LINE), **shown_trees(record)}

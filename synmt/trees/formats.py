@@ -28,7 +28,7 @@ from synmt.trees.record import (
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 PLACE = "sentence_of_line"  # the comment that counts the sentences of a line
-_CONLLU = re.compile(r"# (sent_id|newdoc|global\.columns)\b|# text\s*=|1\t([^\t]*\t){8}")
+_CONLLU = re.compile(r"# (sent_id|newdoc|global\.columns)\b|# text\s*=|1(-\d+)?\t([^\t]*\t){8}")
 _PTB = re.compile(r"\(\s*[A-Z0-9]*\s*\([A-Z]+[^()\s]*[ (]|\((\s*\()+[\s)]*$")
 _EMPTY_LINES = re.compile(r"\n\n+")
 _NUMBER = "[1-9][0-9]{0,8}"
@@ -588,6 +588,29 @@ def read_parses(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, Pa
     read = _parse_of_conllu if kind == "conllu" else _parse_of_record
     for line in blocks:
         yield line, bad.read(line, read, Parse(ParseRecord(), [], []))
+
+
+def read_trees(lines: Iterable[Line]) -> Iterator[tuple[Line, ParseRecord]]:
+    """Yield the sentences of a file in a format of FORMATS, over syntactic words, each with its line or block.
+
+    Words may be without a head. Raises BadInput.
+    """
+    first, lines = sniff(lines)
+    kind = tree_form(first)
+    if kind is None and first.strip():
+        line = next(line for line in lines if line.text.strip())
+        raise line.error("no trees: a file of trees has parse records, CoNLL-U or brackets")
+    read = reader(kind or "records", partial=True)
+    for line in sentences(lines, kind or "records"):
+        with line.naming():
+            record = read(line.text)
+            if record.conllu:
+                words = _over_words(record, conllu_of_record(record).rstrip("\n")).record
+                if words.tokens != record.tokens:
+                    record = replace(
+                        words, tree=record.tree, text=record.text, heads=words.heads if record.heads else []
+                    )
+        yield line, record
 
 
 def _parse_of_record(line: str) -> Parse:

@@ -99,6 +99,12 @@ class ParseRecord:
         text = shown(self.text or " ".join(self.tokens), 40)
         return shown(f"<ParseRecord {text!r}: {', '.join([counted(len(self.tokens), 'word'), *others])}>", 110)
 
+    def _repr_svg_(self) -> str | None:
+        """Return a picture of the trees, which notebooks show; None if there is no tree."""
+        from synmt.trees.drawing import picture
+
+        return picture([self]) if self.tree or self.heads else None
+
     def without_trees(self) -> "ParseRecord":
         """Return the sentence as if it had not been parsed: its text and words."""
         return ParseRecord(self.text, self.tokens, self.spaces)

@@ -89,6 +89,10 @@ def test_alignments_and_curves() -> None:
         ("alignment aligned.jsonl --sentence 2", "aligned.jsonl:2: no file has words: at least one must have"),
         ("curves links", "links:2: not a row of the log of a training run"),
         ("curves .", "log.tsv: No such file"),
+        ("trees links", "links:1: no trees: a file of trees has parse records, CoNLL-U or brackets"),
+        ("trees in.jsonl --sentence 4", "in.jsonl: has no sentence 4, only 3 sentences"),
+        ("trees in.jsonl --sentence 2 --format svg", "sentence 2 has no tree"),
+        ("trees in.jsonl aligned.jsonl", "aligned.jsonl:1: no field of a parse record"),
     ],
 )
 def test_bad_input_gives_one_cause(arguments: str, cause: str) -> None:
@@ -136,9 +140,28 @@ def test_output_of_align_can_be_drawn() -> None:
 def test_a_page_of_links_of_a_bitext() -> None:
     page = inspect("links aligned.jsonl").decode()
     assert page.startswith("<!doctype html>") and "<title>Links of aligned.jsonl</title>" in page
-    assert '[1,["my","father"],["mein","Vater"],[[0,0,0.75],[1,1,0.5]],0.625],[3,' in page
+    assert '"sides":[["my","father"],["mein","Vater"]]' in page and '"links":[[0,0,0.75],[1,1,0.5]]' in page
+    assert page.count('"confidence":0.625') == 2
     with pytest.raises(BadInput, match="no file has words"):
         inspect("links links")
+
+
+def test_trees_as_text_and_as_pictures() -> None:
+    Path("gold.ptb").write_text("(S (NP (D the) (N dog)) (V barks))\n(S (V go))\n")
+    Path("found.jsonl").write_text(
+        """{"tokens": ["the", "dog", "barks"], "heads": [2, 3, 0]}\n{"tree": "(S (X go))"}\n"""
+    )
+    assert inspect("trees gold.ptb").decode().split("\n") == [
+        *("# 1: the dog barks", "S─┬─NP─┬─D─── the", "  │    ╰─N─── dog", "  ╰─V─── barks", ""),
+        *("# 2: go", "S───V─── go", "", ""),
+    ]
+    assert inspect("trees gold.ptb found.jsonl --sentence 2").decode().split("\n") == [
+        *("# 2: go", "gold.ptb       found.jsonl", "S───V*─── go ≠ S───X*─── go", "", "")
+    ]
+    assert texts(inspect("trees gold.ptb found.jsonl --format svg")).count("barks") == 2
+    assert inspect("trees found.jsonl --format html").startswith(b"<!doctype html>")
+    cold = synmt("inspect", "trees", "found.jsonl", "--sentence", "1", cold=True)
+    assert cold.stdout == "# 1: the dog barks\n  ╭─╼ the\n╭─┶ dog\n┶ barks\n\n"
 
 
 def test_reliability_of_link_scores(tmp_path: Path) -> None:

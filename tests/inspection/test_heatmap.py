@@ -6,8 +6,9 @@ import matplotlib
 import numpy as np
 import pytest
 
-from synmt.inspection.matrix import DPI, MOST_CELLS, Legend, Matrix, PictureForm, _grid, draw_matrices, label, picture
+from synmt.inspection.matrix import DPI, MOST_CELLS, Legend, Matrix, PictureForm, _grid, draw_matrices, picture
 from synmt.streams import BadInput
+from synmt.text.graphemes import label
 from tests.conftest import Noted
 
 LEGEND = Legend("query", "key", "weight", "Blues", 0.0, 1.0)

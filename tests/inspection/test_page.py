@@ -12,9 +12,11 @@ import pytest
 
 from synmt.inspection import page
 from synmt.inspection.alignment import alignment_matrices, read_alignments, read_bitext
-from synmt.inspection.page import alignment_page, attention_page, links_page
+from synmt.inspection.page import alignment_page, attention_page, links_page, trees_page
 from synmt.inspection.sentence import ReadSentence, read_sentence
 from synmt.streams import BadInput, Line
+from synmt.trees.constituency import Tree
+from synmt.trees.record import ParseRecord
 from tests.inspection.models import SENTENCE, write_model
 
 HOSTILE = "</script><script>document.title='broken'</script>"
@@ -119,12 +121,13 @@ def test_a_page_of_links_has_all_pairs_and_runs_no_data() -> None:
     found = Tags(text)
     assert [tag for tag, _ in found.tags].count("script") == 2
     assert not any({"src", "href"} & attributes.keys() for _, attributes in found.tags)
-    assert len(found.data) == 121
-    assert found.data[0] == [
-        1, ["the", HOSTILE, "house"], ["בית", "ה", "&lt;"], [[0, 1, 0.4], [2, 0, 0.9], [2, 1, 0.1235]],
-        round((0.4 + 0.9 + 0.9 + 0.4) / 6, 4),
-    ]  # fmt: skip
-    assert found.data[1] == [2, ["a"] * 3, ["b"], [[0, 0, 1], [1, 0, 0.5]], round((1 + 0.5 + 1) / 4, 4)]
+    assert len(found.data["items"]) == 121
+    first, second, *_ = found.data["items"]
+    assert first["sides"] == [["the", HOSTILE, "house"], ["בית", "ה", "&lt;"]]
+    assert (first["number"], first["links"]) == (1, [[0, 1, 0.4], [2, 0, 0.9], [2, 1, 0.1235]])
+    assert first["keys"] == [first["confidence"]] == [round((0.4 + 0.9 + 0.9 + 0.4) / 6, 4)]
+    assert (second["sides"], second["links"]) == ([["a"] * 3, ["b"]], [[0, 0, 1], [1, 0, 0.5]])
+    assert second["confidence"] == round((1 + 0.5 + 1) / 4, 4)
 
 
 def test_bitexts_that_are_empty_or_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,14 +138,22 @@ def test_bitexts_that_are_empty_or_too_large_are_refused(monkeypatch: pytest.Mon
         links_page(read_bitext(BITEXT), "all")
 
 
-def drawn(text: str, act: str, folder: Path) -> str:
-    """Return a page as a browser shows it after a script has acted on it."""
+def drawn(text: str, act: str, folder: Path, address: str = "", *options: str) -> str:
+    """Return a page as a browser shows it after a script has acted on it. address: the end of its address."""
     if shutil.which("chromium") is None:
         pytest.skip("needs chromium")
     path = folder / "page.html"
     text = text.replace("</body>", f"<script>{act} document.title = errors.join() || 'drawn';</script></body>")
     path.write_text(text.replace('"use strict";', '"use strict"; const errors = []; onerror = (e) => errors.push(e);'))
-    browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"file://{path}"]
+    browser = [
+        "chromium",
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        *options,
+        "--dump-dom",
+        f"file://{path}{address}",
+    ]
     done = subprocess.run(browser, capture_output=True, text=True, timeout=60, env={"HOME": str(folder)})
     if done.returncode or not done.stdout:
         pytest.skip(f"chromium does not run here: {done.stderr[-200:]}")
@@ -158,7 +169,7 @@ def test_a_browser_highlights_and_filters_links(tmp_path: Path) -> None:
     text = links_page(read_bitext(BITEXT), HOSTILE)
     point = "document.querySelector('.pair').words[1][1].dispatchEvent(new Event('mouseenter'));"
     dom = drawn(text, point, tmp_path)
-    assert dom.count('class="pair"') + dom.count('class="pair asking"') == 50 + 1  # the template
+    assert dom.count('class="pair"') + dom.count('class="pair asking"') == 50 + 2  # the templates
     assert len(re.findall('<line [^>]*class="lit"', dom)) == 2
     assert re.findall("<text[^>]*>([^<]*)</text>", dom) == ["0.40", "0.12"]
     assert words_of_class(dom, "asked") == ["ה"]
@@ -171,6 +182,71 @@ def test_a_browser_highlights_and_filters_links(tmp_path: Path) -> None:
     assert "1 of 121 pairs; on this page 3 of 3 links" in dom
     dom = drawn(text, "at('order').value = 'unsure'; choose(); at('page').value = 99; turn();", tmp_path)
     assert re.findall(r'<section class="pair"><b>(\d+)</b>', dom) == [str(number) for number in range(101, 122)]
+    assert dom.count('<small title="confidence">0.63</small>') == 21
+
+
+def test_addresses_keep_what_is_chosen(tmp_path: Path) -> None:
+    text = links_page(read_bitext(BITEXT), "x")
+    change = """
+        at("order").value = "unsure"; at("find").value = "A b"; choose(); at("after").click();
+        document.body.dataset.seen = location.hash;
+    """
+    assert 'data-seen="#order=unsure&amp;find=A+b&amp;page=2"' not in drawn(text, change, tmp_path)  # found in no side
+    dom = drawn(text, change.replace("A b", "A a"), tmp_path)
+    assert 'data-seen="#order=unsure&amp;find=A+a&amp;page=2"' in dom
+    again = drawn(text, "", tmp_path, "#order=unsure&find=A+a&page=2")
+    numbers = [re.findall(r'<section class="pair"><b>(\d+)</b>', each) for each in (dom, again)]
+    assert numbers[0] == numbers[1] == [str(number) for number in range(52, 102)]
+    assert "120 of 121 pairs" in again
+
+
+def test_the_keyboard_walks_over_words(tmp_path: Path) -> None:
+    act = """
+        const pair = document.querySelector(".pair"), wide = pair.querySelector(".wide");
+        const seen = ["ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft", "Escape"].map((key) => {
+          wide.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+          return pair.asked.join("-");
+        });
+        document.body.dataset.seen = seen;
+    """  # the second side runs from right to left
+    assert 'data-seen="0-0,0-1,1-1,1-2,"' in drawn(links_page(read_bitext(BITEXT), "x"), act, tmp_path)
+
+
+RECORDS = [
+    ParseRecord(
+        tokens=["the", HOSTILE, "barks"], heads=[2, 3, 0], deprels=["det", "nsubj", "root"], confidences=[1, 0.5, 0]
+    ),
+    ParseRecord(tokens=["the", HOSTILE, "barks"], heads=[3, 3, 0], deprels=["det", "obj", "root"]),
+]
+TREE = ParseRecord(tokens=["a"], tree=Tree(["S", "X", "a"], [-1, 0, 1]))
+
+
+def test_a_page_of_trees_marks_differences(tmp_path: Path) -> None:
+    text = trees_page([(1, [TREE, TREE]), (4, RECORDS)], ["gold", "found"], HOSTILE)
+    data = Tags(text).data
+    assert [item["keys"] for item in data["items"]] == [[0, 1.0], [-4, 0.5]]
+    assert data["items"][1]["records"][0]["dependencies"]["off"] == [0]
+    dom = drawn(text, "at('order').value = 'unlike'; choose();", tmp_path)
+    assert re.findall(r'<section class="pair"><b>(\d+)</b>', dom) == ["4", "1"]
+    assert dom.count('class="edge off"') == 4 and dom.count('class="relation off"') == 4
+    assert "2 of 2 sentences" in dom
+    assert "<h2 hidden" in drawn(trees_page([(1, [TREE])], [], "x"), "", tmp_path)
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_pages_do_not_scroll_sideways(width: int, masked: ReadSentence, tmp_path: Path) -> None:
+    """Only the rows in them do."""
+    (alignment,) = read_alignments([PAIR])
+    long = Line(json.dumps({"source": ["source"] * 90, "target": ["target"] * 90, "links": [[0, 0]]}), "a", 1)
+    record = ParseRecord(tokens=["word"] * 90, heads=[0, *range(1, 90)])
+    pages = [
+        links_page(read_bitext([long]), "a_very_long_name" * 9),
+        trees_page([(1, [record, record])], ["a" * 90, "b" * 90], "x"),
+        attention_page(masked, "He", alignment),
+    ]
+    act = "document.body.dataset.seen = document.documentElement.scrollWidth <= innerWidth;"
+    for page_text in pages:
+        assert 'data-seen="true"' in drawn(page_text, act, tmp_path, "", f"--window-size={width},800")
 
 
 def test_a_browser_shows_each_side_in_its_own_direction(tmp_path: Path) -> None:

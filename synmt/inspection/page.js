@@ -1,4 +1,24 @@
 "use strict";
+const at = (id) => document.getElementById(id);
+const data = JSON.parse(at("data").textContent);
+
+// Keeps what is chosen in these inputs in the address, so that a link or a return to the page shows the same.
+// change(): shows what is chosen. Returns what to call after each change.
+function kept(ids, change) {
+  const own = Object.fromEntries(ids.map((id) => [id, at(id).value]));  // as the page opens
+  const read = () => {
+    const given = new URLSearchParams(location.hash.slice(1));
+    for (const id of ids) at(id).value = given.get(id) ?? own[id];
+    change();
+  };
+  window.addEventListener("hashchange", () => { if (!location.hash || location.hash.includes("=")) read(); });
+  if (location.hash.includes("=")) read();
+  return () => {
+    const chosen = new URLSearchParams(ids.filter((id) => at(id).value !== own[id]).map((id) => [id, at(id).value]));
+    history.replaceState(null, "", `#${chosen}`);
+  };
+}
+
 // Trees as SVG. The page decides how a word or node is written: `write(x, y, text, number)`.
 const ruler = document.createElement("canvas").getContext("2d");
 ruler.font = "12px system-ui, sans-serif";
@@ -55,8 +75,8 @@ function drawTree(svg, { nodes, parents }, write) {
   size(svg, right, 30 + 36 * Math.max(...depth));
 }
 
-// heads: from 1, 0 for a root, -1 for none. classOf: of the arc to a word.
-function drawDependencies(svg, { words, heads, deprels }, write, classOf = () => "edge") {
+// heads: from 1, 0 for a root, -1 for none. off: words whose head is marked; other: words whose relation is.
+function drawDependencies(svg, { words, heads, deprels, off = [], other = [] }, write) {
   const x = [];
   let right = 10;
   words.forEach((word, number) => {
@@ -78,17 +98,18 @@ function drawDependencies(svg, { words, heads, deprels }, write, classOf = () =>
   const ground = 40 + 22 * Math.max(0, ...level);
   arcs.forEach(([, , word, head], number) => {
     const top = ground - 18 - 22 * level[number], side = x[word] < x[head - 1] ? 4 : -4;
-    const name = deprels[number] || "", kind = classOf(word);
+    const name = deprels[number] || "", kind = off.includes(word) ? "edge off" : "edge";
+    const of = off.includes(word) || other.includes(word) ? "relation off" : "relation";
     if (head < 0) return;
     if (!head) {
-      add(svg, "text", { x: x[word], y: 10, "text-anchor": "middle", class: "relation" }, name);
+      add(svg, "text", { x: x[word], y: 10, "text-anchor": "middle", class: of }, name);
       add(svg, "path", { d: `M${x[word]} 14V${ground - 14}`, class: kind });
       return;
     }
     const [from, to] = [x[head - 1] - side, x[word] + side];
     add(svg, "path", { d: `M${from} ${ground - 14}V${top}H${to}V${ground - 14}`, class: kind });
     add(svg, "path", { d: `M${to - 3} ${ground - 18}l3 5l3 -5`, class: kind });
-    add(svg, "text", { x: (from + to) / 2, y: top - 2, "text-anchor": "middle", class: "relation" }, name);
+    add(svg, "text", { x: (from + to) / 2, y: top - 2, "text-anchor": "middle", class: of }, name);
   });
   words.forEach((word, number) => write(x[number], ground, word, number));
   size(svg, right, ground + 12);
