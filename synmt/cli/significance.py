@@ -36,8 +36,10 @@ def command(
     Files are as for `synmt score`; the first system is the baseline. All systems and metrics share resamples. p is,
     for each test:
 
-    bootstrap-wins: the share of resamples, drawn with replacement, in which the better system does not win (paired
-    bootstrap, Koehn 2004).
+    t-test: that of a two-sided t-test of the difference, whose variance comes from resamples of the sentences, drawn
+    with replacement; `synmt run` prints it for systems with one seed.
+
+    bootstrap-wins: the share of resamples in which the better system does not win (paired bootstrap, Koehn 2004).
 
     bootstrap-shifted: the share of resamples whose difference, minus the mean difference, is at least the observed
     difference.

@@ -57,8 +57,8 @@ class MetricConfig(Checked):
 class SignificanceConfig(Checked):
     """How to compare systems. level: reports mark p values below it."""
 
-    test: Literal["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization"] = setting(
-        "bootstrap-wins", "test; the output explains its p"
+    test: Literal["t-test", "bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization"] = setting(
+        "t-test", "test; the output explains its p"
     )
     resamples: int = setting(10_000, "resamples or random trials", 1, most=10**7)
     seed: int = setting(12345, "seed of the random numbers")

@@ -39,24 +39,29 @@ Against = Literal["first", "best"]
 
 ROUNDING = 1e-9  # a smaller difference between scores counts as no difference
 BLOCK = 4_000_000  # cells in a matrix of resamples: 32 MB
-RESAMPLES, SEED = 2000, 12345
+RESAMPLES, SEED = 10_000, 12345
 MOST_DEGREES = 1e5  # with more degrees of freedom, t is normal
 
 
-def wins(differences: Floats, observed: float) -> float:
+def t_test(differences: Floats, observed: float, sentences: int) -> float:
+    variance = float(differences.var(ddof=1)) * sentences / (sentences - 1)  # a bootstrap divides by n
+    return two_sided(observed / math.sqrt(variance), sentences - 1) if variance else 0.0
+
+
+def wins(differences: Floats, observed: float, sentences: int) -> float:
     return float(np.mean(differences < ROUNDING))
 
 
-def shifted(differences: Floats, observed: float) -> float:
+def shifted(differences: Floats, observed: float, sentences: int) -> float:
     return float(np.mean(differences - differences.mean() > observed - ROUNDING))
 
 
-def shifted_sizes(differences: Floats, observed: float) -> float:
+def shifted_sizes(differences: Floats, observed: float, sentences: int) -> float:
     sizes = np.abs(differences)
     return (1 + int(np.sum(sizes - sizes.mean() > observed - ROUNDING))) / (1 + len(sizes))
 
 
-def swapped(differences: Floats, observed: float) -> float:
+def swapped(differences: Floats, observed: float, sentences: int) -> float:
     return (1 + int(np.sum(np.abs(differences) > observed - ROUNDING))) / (1 + len(differences))
 
 
@@ -64,17 +69,21 @@ def swapped(differences: Floats, observed: float) -> float:
 class ResamplingTest:
     """A test by resampling.
 
-    definition: the meaning of p, for reports. p_value: computes p from the differences in resamples and the observed
-    difference, which is positive. swaps: resamples swap the outputs of both systems instead of drawing sentences with
-    replacement.
+    definition: the meaning of p, for reports. p_value: computes p from the differences in resamples, the observed
+    difference, which is positive, and the number of sentences, at least 2. swaps: resamples swap the outputs of both
+    systems instead of drawing sentences with replacement.
     """
 
     definition: str
-    p_value: Callable[[Floats, float], float]
+    p_value: Callable[[Floats, float, int], float]
     swaps: bool = False
 
 
 TESTS = {
+    "t-test": ResamplingTest(
+        "two-sided t-test of the difference, with its variance over resamples of sentences, as in synmt run (one seed)",
+        t_test,
+    ),
     "bootstrap-wins": ResamplingTest(
         "the share of resamples in which the better system is not better (paired bootstrap, one-sided; Koehn 2004)",
         wins,
@@ -162,8 +171,9 @@ def compare(given: Input, test: str, resamples: int, seed: int, against: Against
     for pair, differences in zip(pairs, resampled(given.metrics, statistics, pairs, resamples, seed), strict=True):
         one, other_one = comparisons[pair.system][pair.metric], comparisons[pair.other][pair.metric]
         observed = one.score.score - other_one.score.score
-        differs = abs(observed) > ROUNDING and len(statistics[0][0]) > 1  # one sentence shows no variance
-        p = TESTS[test].p_value(np.sign(observed) * differences, abs(observed)) if differs else 1.0
+        sentences = len(statistics[0][0])
+        differs = abs(observed) > ROUNDING and sentences > 1  # one sentence shows no variance
+        p = TESTS[test].p_value(np.sign(observed) * differences, abs(observed), sentences) if differs else 1.0
         better = observed * (1 if given.metrics[pair.metric].higher_is_better else -1) > ROUNDING
         comparisons[pair.system][pair.metric] = replace(
             one, against=other_one.system, difference=observed, better=better, p=p
@@ -330,7 +340,7 @@ def p_value(one: Trained, other: Trained, sentences: int) -> float:
     ]
     variance = sum(each for each, _ in parts)
     doubt = sum(each**2 / degrees for each, degrees in parts if each)
-    least = two_sided(difference / math.sqrt(bootstrapped), sentences - 1) if bootstrapped else 0.0
+    least = t_test(resampled, difference, sentences)
     return max(least, two_sided(difference / math.sqrt(variance), variance**2 / doubt)) if doubt else least
 
 

@@ -414,11 +414,12 @@ def legend(found: Sequence[Result]) -> Iterator[str]:
     if seeds > 1:
         yield f"mean ± standard deviation over {seeds} seeds; Δ: difference of the means from {first}"
         yield f"p: two-sided t-test of Δ, with its variance between seeds and between test sentences ({resampled})"
+        yield "synmt significance compares the outputs of single models, without the variance between seeds"
     else:
         yield f"score of one seed; Δ: difference from {first}"
         yield (
             f"p: two-sided t-test of Δ, with its variance between test sentences ({resampled}); with one seed, the"
-            " variance between training runs is unknown and not in p"
+            " variance between training runs is unknown and not in p, which is that of synmt significance"
         )
     if has_holm:
         count = " or ".join(map(str, compared))

@@ -31,8 +31,8 @@ def test_a_better_system(files: Path) -> None:
     assert [good.split()[place] for place in (4, 8)] == ["+", "+"]
     assert same.split()[2:4] == ["+0.00", "1.0000"]
     assert rest[0] == f"+ better, - worse than {files / 'base'} with p < 0.05"
-    assert rest[1].startswith("p: the share of resamples")
-    assert rest[2] == "test:bootstrap-wins|resamples:10000|sentences:20|seed:12345"
+    assert rest[1].startswith("p: two-sided t-test of the difference")
+    assert rest[2] == "test:t-test|resamples:10000|sentences:20|seed:12345"
     assert [line.split("|")[0] for line in rest[3:]] == ["BLEU", "TER"]
 
 
@@ -87,7 +87,9 @@ def test_wrong_usage(files: Path) -> None:
         assert synmt("significance", files / "base", files / "good", *missing).returncode == 2
 
 
-@pytest.mark.parametrize("test", ["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization"])
+@pytest.mark.parametrize(
+    "test", ["t-test", "bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization"]
+)
 @pytest.mark.parametrize(("resamples", "level"), [(1, 0.05), (19, 0.05), (99, 0.01)])
 def test_too_few_resamples_for_the_level_are_refused(files: Path, test: str, resamples: int, level: float) -> None:
     command = ["significance", files / "base", files / "good", "-r", files / "ref", "--test", test, "--level", level]

@@ -11,20 +11,27 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest, Result
 
-from synmt.metrics.config import MetricConfig
+from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.metrics.links import LinkMetric
 from synmt.metrics.metric import Metric, corpus_score
 from synmt.metrics.parses import Bracketing, read_parse
 from synmt.metrics.significance import (
+    RESAMPLES,
+    SEED,
     TESTS,
     Comparison,
     compare,
     confidence_intervals,
     draws,
+    p_value,
+    sentence_statistics,
     shifted,
     shifted_sizes,
     swapped,
     swaps,
+    t_test,
+    trained,
+    two_sided,
     weighted_sums,
     wins,
 )
@@ -68,11 +75,13 @@ def found(
 
 def test_worked_numbers() -> None:
     differences = np.array([0.5, 1.2, 0.8, 1.9, 0.1, 1.0, 0.7, 1.4])
-    assert shifted(differences, 0.9) == 0.125
-    assert wins(differences, 0.9) == 0
-    assert shifted_sizes(differences, 0.9) == 2 / 9
-    assert swapped(differences, 1.2) == 4 / 9
-    assert wins(differences - 0.7, 0.2) == 3 / 8
+    assert shifted(differences, 0.9, 8) == 0.125
+    assert wins(differences, 0.9, 8) == 0
+    assert shifted_sizes(differences, 0.9, 8) == 2 / 9
+    spread = differences.std(ddof=1) * (8 / 7) ** 0.5
+    assert t_test(differences, 0.9, 8) == two_sided(0.9 / spread, 7)
+    assert swapped(differences, 1.2, 8) == 4 / 9
+    assert wins(differences - 0.7, 0.2, 8) == 3 / 8
 
 
 def test_resamples_equal_those_of_sacrebleu() -> None:
@@ -164,7 +173,7 @@ def test_every_metric_works_with_every_test(name: str, test: str) -> None:
     assert better.better
     assert (better.difference > 0) == metric.higher_is_better
     worse = found(metric, [good, bad], test, gold)[1]
-    assert (worse.p, worse.better) == (better.p, False)
+    assert (worse.p, worse.better) == (pytest.approx(better.p, rel=1e-9), False)
     assert worse.difference == -better.difference
 
 
@@ -218,3 +227,16 @@ def test_findings_are_explained_and_reproducible() -> None:
     )
     assert once == again != other
     assert (once.test, once.resamples, once.sentences, once.seed) == ("bootstrap-wins", 100, 150, 1)
+
+
+def test_the_t_test_is_that_of_a_run_with_one_seed() -> None:
+    """Up to rounding: the same resamples of the same sentences."""
+    metrics = [bleu(NONE), chrf(NONE), ter()]
+    systems = [BASE, BETTER, LIKE_BASE]
+    statistics = sentence_statistics(given_input(metrics, systems, [REFERENCE]))
+    models = [trained(metrics, [row]) for row in statistics]
+    found = compare(given_input(metrics, systems, [REFERENCE]), "t-test", RESAMPLES, SEED)
+    for system in (1, 2):
+        of_run = [p_value(own, base, len(BASE)) for own, base in zip(models[system], models[0], strict=True)]
+        assert [each.p for each in found.comparisons[system]] == pytest.approx(of_run, rel=1e-12, abs=1e-300)
+    assert SignificanceConfig() == SignificanceConfig("t-test", RESAMPLES, SEED)
