@@ -245,7 +245,7 @@ def contrast(model: Path, files: tuple[str, ...], device: str, form: str, on_err
     whose source and right translation are empty has another wrong one for the item above. The model wins an item if the
     right translation has a higher log-probability, as by `synmt logprob`, than each wrong one.
     """
-    from synmt.challenge.contrast import contrast as contrasted
+    from synmt.search.contrast import contrast as contrasted
 
     write_lines(contrasted(model, files, config_of(LogprobConfig, settings), device, form, on_error))
 

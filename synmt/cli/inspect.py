@@ -30,6 +30,7 @@ Examples:
   synmt inspect trees gold.conllu parsed.jsonl --sentence 3
   synmt inspect curves base model --format png > curves.png
   synmt inspect relations parsed.jsonl --references gold.jsonl
+  synmt inspect words base.de mask.de --references test.de.jsonl --train train.de
   synmt inspect reliability found.jsonl --references gold.links
 """
 PICTURES = get_args(PictureForm)
@@ -227,6 +228,23 @@ def relations(hypotheses: tuple[str, ...], references: str, form: str) -> None:
 
     with bad_input():
         write_lines(report_relations(Files(or_stdin(hypotheses), (references,)), form))
+
+
+@command.command()
+@click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads())
+@reference
+@click.option("--train", metavar="FILE", type=Reads(), help="Training text in the target language, for frequencies.")
+@output_format("How to print the table")
+def words(hypotheses: tuple[str, ...], references: str, train: str | None, form: str) -> None:
+    """Show which words of a reference translations contain: by frequency, part of speech and relation.
+
+    Files have text or parse records of `synmt parse`. Parts of speech and relations are those of the reference. Each
+    group has the number of reference words and, for each system, the percentage of them in its translations.
+    """
+    from synmt.inspection.words import report_words
+
+    with bad_input():
+        write_lines(report_words(or_stdin(hypotheses), references, train, form))
 
 
 @command.command()

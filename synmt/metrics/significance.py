@@ -40,6 +40,7 @@ Against = Literal["first", "best"]
 ROUNDING = 1e-9  # a smaller difference between scores counts as no difference
 BLOCK = 4_000_000  # cells in a matrix of resamples: 32 MB
 RESAMPLES, SEED = 10_000, 12345
+Z = 1.959963984540054  # 95% of a normal distribution are within
 MOST_DEGREES = 1e5  # with more degrees of freedom, t is normal
 
 
@@ -187,6 +188,15 @@ def confidence_intervals(
     """Return the 95% confidence interval of each of `bootstrap_scores` (Koehn 2004, section 3)."""
     resampled = bootstrap_scores(metrics, statistics, resamples, SEED)
     return [[tuple(np.percentile(scores, [2.5, 97.5]).tolist()) for scores in row] for row in resampled]
+
+
+def wilson(right: float, items: int) -> tuple[float, float]:
+    """Return the 95% interval of a share in percent, after Wilson (1927), which holds for few items and near 100%."""
+    share, weight = right / items, Z * Z / items
+    middle = (share + weight / 2) / (1 + weight)
+    half = Z * math.sqrt(share * (1 - share) / items + weight / items / 4) / (1 + weight)
+    low, high = min(share, middle - half), max(share, middle + half)  # which rounding could turn around
+    return 100 * max(0.0, low), 100 * min(1.0, high)
 
 
 def sentence_statistics(given: Input) -> list[list[Statistics]]:

@@ -93,7 +93,7 @@ def lines(folder: Path) -> Iterator[Line]:
         "inspect strengths": ["model"], "inspect attention": ["model"], "inspect attention-page": ["model"],
         "inspect alignment": ["x"],
         "inspect curves": ["model"], "inspect relations": ["--references", FILE],
-        "inspect reliability": ["--references", FILE], "logprob": ["model"],
+        "inspect words": ["--references", FILE], "inspect reliability": ["--references", FILE], "logprob": ["model"],
         "lexicon": [FILE], "filter": ["model"], "challenge contrast": ["model"],
     }  # fmt: skip
     for name in commands():

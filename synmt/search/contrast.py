@@ -4,8 +4,6 @@ Sennrich (2017), "How Grammatical is Character-level Neural Machine Translation?
 Translation Pairs", EACL (LingEval97), and Müller et al. (2018), "A Large-Scale Test Set for the Evaluation of
 Context-Aware Pronoun Translation in Neural Machine Translation", WMT (ContraPro), in which all wrong translations of an
 item must be less probable than the right one.
-
-The interval of a share is Wilson's (1927), which is right for few items and near 100%, too.
 """
 
 import math
@@ -17,6 +15,7 @@ from pathlib import Path
 from synmt.data.words import say_doubts
 from synmt.device import local_device
 from synmt.metrics.report import Fields, Part, Table, in_form
+from synmt.metrics.significance import wilson
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.search.config import LogprobConfig
@@ -27,7 +26,6 @@ from synmt.streams.numbers import whole_number
 
 COLUMNS = "source", "right", "wrong", "category", "distance"
 LONGEST = 15  # greater distances share a row, as in LingEval97
-Z = 1.959963984540054  # 95% of a normal distribution are within
 
 
 @dataclass
@@ -63,15 +61,6 @@ class Share:
         return (100 * self.wins / self.items, *wilson(self.wins, self.items))
 
 
-def wilson(wins: int, items: int) -> tuple[float, float]:
-    """Return the 95% interval of a share, in percent."""
-    share, weight = wins / items, Z * Z / items
-    middle = (share + weight / 2) / (1 + weight)
-    half = Z * math.sqrt(share * (1 - share) / items + weight / items / 4) / (1 + weight)
-    low, high = min(share, middle - half), max(share, middle + half)  # which rounding could turn around
-    return 100 * max(0.0, low), 100 * min(1.0, high)
-
-
 def contrast(
     model: Path, files: Sequence[str], config: LogprobConfig, device: str, form: str, on_error: OnError
 ) -> Iterator[str]:
@@ -100,7 +89,7 @@ def _pairs(lines: Iterable[Line], bad: BadLines, waiting: deque[Item]) -> Iterat
     wait for a score. A line with neither source nor right translation has another wrong one for the item before."""
     item, source = None, ""
     for line in lines:
-        cells = bad.read(line, _cells, [])
+        cells: list[str] = bad.read(line, _cells, [])
         if not cells:
             continue
         if cells[0]:
