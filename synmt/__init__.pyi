@@ -7,7 +7,7 @@ from typing import Literal, Self
 import synmt.api.alignment
 import synmt.api.given
 import synmt.api.queries
-import synmt.inspection
+import synmt.inspection.matrix
 import synmt.metrics.comparisons
 import synmt.metrics.metric
 import synmt.metrics.significance
@@ -129,7 +129,7 @@ class Model:
         side: Literal["source", "target"] = "source",
         layer: int = 1,
         head: int | None = None,
-    ) -> synmt.inspection.Picture: ...
+    ) -> synmt.inspection.matrix.Picture: ...
 
 def align(
     pairs: collections.abc.Iterable[tuple[Sentence, Sentence]] | pathlib.Path,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from synmt.runs.figures import data_of
 from tests import cli_page, curve_picture
 from tests.cli.commands import COLD, HANGS, shell
 
@@ -179,7 +180,7 @@ def test_the_picture_in_readme_comes_from_its_command() -> None:
 
 def test_the_curve_shows_the_table_of_results() -> None:
     picture, table = curve_picture.PICTURE.read_text("utf-8"), curve_picture.gains()
-    assert re.findall(r'<g id="(\d+:[^"]*)"', picture) == [*map(curve_picture.data_of, table.values())]
+    assert re.findall(r'<g id="(\d+:[^"]*)"', picture) == [*map(data_of, table.values())]
     assert len(table) == 5 and all(f">{name}</text>" in picture for name in table)
 
 

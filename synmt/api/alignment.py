@@ -16,6 +16,7 @@ from synmt.alignment.stream import OF_TREES, WINDOW, advice, fitted, known_links
 from synmt.api.given import Pair, as_given, columns_of, config_of_all, not_given, takes
 from synmt.data.records import SentencePair
 from synmt.data.words import SideWords, say_doubts, sides_of
+from synmt.inspection.alignment import links_picture
 from synmt.options import Choice, Rules, Setting, check_keywords, check_used, settings_of
 from synmt.streams import BadLines, Notes, OnError, shown, windows
 from synmt.streams.paths import check_apart
@@ -47,6 +48,10 @@ class WordLinks:
     def line(self) -> str:
         """The links as `synmt align` prints them, such as `0-0 1-2`."""
         return write_links(self.links)
+
+    def _repr_svg_(self) -> str:
+        """Return a picture of the words and links, which notebooks show."""
+        return links_picture(self.source, self.target, self.links)
 
     def __str__(self) -> str:
         return self.line

@@ -10,7 +10,7 @@ import torch
 from synmt.api.given import Pair, Sentence, as_given, columns_of, config_of_all, lines_of, takes
 from synmt.data.words import say_doubts
 from synmt.device import Precision, local_device
-from synmt.inspection import Picture
+from synmt.inspection.matrix import Picture, draw_matrices
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
@@ -150,7 +150,6 @@ class Model:
         The parameters are read from the folder again, because the picture needs fp32 on the CPU. Raises BadInput, also
         for a layer or head that the model lacks, and ValueError, also for several models.
         """
-        from synmt.inspection.matrix import draw_matrices, picture
         from synmt.inspection.sentence import head_matrices, read_sentence, read_translation
 
         folder = self._only("a picture needs")
@@ -159,7 +158,7 @@ class Model:
             raise ValueError(f"side cannot be {side!r}")
         (line,) = lines_of([sentence], "sentence", "fail")
         shown = head_matrices(readers[side](folder, line), "weights", layer, head)
-        return Picture(lambda form: picture(lambda figure: draw_matrices(figure, *shown), form))
+        return Picture(lambda figure: draw_matrices(figure, *shown))
 
     def _only(self, what: str) -> ModelFolder[ModelConfig]:
         """Return the folder of the only model. Raises ValueError for several."""

@@ -29,6 +29,7 @@ Examples:
   synmt inspect links found.jsonl > links.html
   synmt inspect trees gold.conllu parsed.jsonl --sentence 3
   synmt inspect curves base model --format png > curves.png
+  synmt inspect run systems.toml --figure gains --format pdf > gains.pdf
   synmt inspect relations parsed.jsonl --references gold.jsonl
   synmt inspect words base.de mask.de --references test.de.jsonl --train train.de
   synmt inspect reliability found.jsonl --references gold.links
@@ -86,9 +87,10 @@ def strengths(models: tuple[Path, ...], form: str) -> None:
     "--show", type=click.Choice(["weights", "strengths"]), default="weights",
     help="Attention, or the strength of the mask.",
 )  # fmt: skip
+@click.option("--subwords", is_flag=True, help="Show each subword, not each word.")
 @form("tsv", "json", "jsonl", *PICTURES)
 def attention(
-    model: Path, file: str, sentence: int, side: str, layer: int, head: int | None, show: Any, form: str
+    model: Path, file: str, sentence: int, side: str, layer: int, head: int | None, show: Any, subwords: bool, form: str
 ) -> None:
     """Show the heads on one sentence of FILE.
 
@@ -100,7 +102,8 @@ def attention(
 
     if side == "target" and show == "strengths":
         raise WrongUsage("--show strengths needs --side source: decoders have no masks")
-    write(TABLES, head_matrices(read_attention(model, file, sentence, side), show, layer, head), draw_matrices, form)
+    read = read_attention(model, file, sentence, side)
+    write(TABLES, head_matrices(read, show, layer, head, subwords), draw_matrices, form)
 
 
 @command.command()
@@ -201,16 +204,44 @@ def links(file: str) -> None:
 
 @command.command()
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=Reads(path_type=Path))
+@click.option("--by", type=click.Choice(["update", "epoch"]), default="update", help="Unit of the x axis of a picture.")
 @form(*PICTURES, "json", "jsonl")
-def curves(models: tuple[Path, ...], form: Any) -> None:
+def curves(models: tuple[Path, ...], by: str, form: Any) -> None:
     """Draw the losses and scores of training runs.
 
     MODEL is a model folder or a log.tsv.
     """
     from synmt.inspection.curves import TABLES, draw_curves, read_curves
 
+    if by != "update" and form in TABLES:
+        raise WrongUsage(f"--by has no effect on --format {form}: each row has its update")
     runs = [read_curves(model) for model in models]
-    write(TABLES, (runs,), draw_curves, form)
+    write(TABLES, (runs,), lambda figure, runs: draw_curves(figure, runs, by), form)
+
+
+@command.command()
+@click.argument("file", type=Reads(path_type=Path))
+@click.option(
+    "--figure", "kind", type=click.Choice(["gains", "sizes", "lengths", "curves"]), default="gains",
+    help="What to draw: gains over the first system, also as the data grow; scores by length; training curves.",
+)  # fmt: skip
+@click.option("--metric", metavar="NAME", help="Metric of the table to draw.  [default: the first]")
+@click.option("--columns", type=click.IntRange(1, 2), default=1, help="Columns of a page that the figure fills.")
+@click.option("--data", type=click.Path(path_type=Path), help="Folder of the data files, as for `synmt run`.")
+@click.option("--out", type=Reads(path_type=Path), help="Folder of the run, as for `synmt run`.")
+@form(*PICTURES)
+def run(
+    file: Path, kind: Any, metric: str | None, columns: int, data: Path | None, out: Path | None, form: Any
+) -> None:
+    """Draw a figure of a finished run for a paper.
+
+    FILE is the file of `synmt run`. Whiskers of gains are 95 % confidence intervals, and filled markers have a
+    corrected p below 0.05; whiskers of scores by length are standard deviations over seeds.
+    """
+    from synmt.runs.run import Run
+
+    shown = Run.open(file, out or file.with_suffix(""), data).figure(kind, metric, columns)
+    write({}, (), shown.fill, form)
 
 
 @command.command()

@@ -3,7 +3,7 @@
 Rows are target words and columns source words, so a row shows the attention of a target word; frames are links.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from synmt.inspection.matrix import Legend, Matrix, short_names
 from synmt.streams import BadInput, Line, counted, note, read_lines, readable
+from synmt.text.graphemes import label
 from synmt.text.links import ROUNDING, Link, LinkError, check_inside, check_words, open_links, read_json, read_scores
+from synmt.text.svg import LONGEST_WORD, Svg, places, width_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +139,17 @@ def alignment_matrices(alignments: Sequence[Alignment], files: Sequence[str]) ->
         for name, each in zip(short_names(list(map(readable, files))), alignments, strict=True)
     ]
     return matrices, Legend("target", "source", "score (frames: links)", "Blues", 0.0, 1.0)
+
+
+def links_picture(source: Sequence[str], target: Sequence[str], links: Mapping[Link, float]) -> str:
+    """Return the words of a pair as SVG, source above target, with a line for each link: the fainter, the less sure."""
+    svg, rows = Svg(), list[list[float]]()
+    for words, y in ((source, 20), (target, 84)):
+        middles, end = places(words, [width_of(label(word, LONGEST_WORD)) for word in words])
+        rows.append(middles)
+        svg.grow(end, y + 14)
+        for middle, word in zip(middles, words, strict=True):
+            svg.text(middle, y, word)
+    for (i, j), score in links.items():
+        svg.path(f"M{rows[0][i]:.1f} 26L{rows[1][j]:.1f} 70", "link", 0.2 + 0.8 * score)
+    return str(svg)

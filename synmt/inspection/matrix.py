@@ -9,8 +9,8 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import msgspec
 import numpy as np
@@ -169,6 +169,35 @@ def _write_numbers(
         panel.text(column, row, text, ha="center", va="center", fontsize=LABEL_POINTS, color=ink)
 
 
+@dataclass(frozen=True)
+class Picture:
+    """A picture that a notebook shows in place. `fill` draws it on a figure of matplotlib."""
+
+    fill: "Callable[[Figure], None]" = field(repr=False)
+
+    def figure(self) -> "Figure":
+        """Return a figure of matplotlib, whose `axes` can be changed before it is saved."""
+        return _figure(self.fill)
+
+    def _repr_svg_(self) -> str:
+        return picture(self.fill, "svg").decode()
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture to a PNG, SVG or PDF file. Raises ValueError for another suffix."""
+        form, forms = Path(path).suffix.removeprefix("."), get_args(PictureForm)
+        if form not in forms:
+            raise ValueError(f"{path}: the suffix must be one of {', '.join(forms)}")
+        Path(path).write_bytes(picture(self.fill, cast(PictureForm, form)))
+
+
+def _figure(draw: "Callable[[Figure], None]") -> "Figure":
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained")
+    draw(figure)
+    return figure
+
+
 def picture(draw: "Callable[[Figure], None]", form: PictureForm) -> bytes:
     """Return the file of a figure filled by `draw`.
 
@@ -177,7 +206,6 @@ def picture(draw: "Callable[[Figure], None]", form: PictureForm) -> bytes:
     """
     import matplotlib
     from matplotlib import font_manager
-    from matplotlib.figure import Figure
 
     installed = {font.name for font in font_manager.fontManager.ttflist}
     settings: Any = {
@@ -190,8 +218,7 @@ def picture(draw: "Callable[[Figure], None]", form: PictureForm) -> bytes:
     file = io.BytesIO()
     with matplotlib.rc_context(settings), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        figure = Figure(layout="constrained")
-        draw(figure)
+        figure = _figure(draw)
         wide, high = map(int, figure.get_size_inches() * DPI)
         if form == "png" and (wide * high > MOST_DOTS or max(wide, high) >= LONGEST_SIDE):
             raise BadInput(f"a PNG of {wide} x {high} dots is too large: use SVG or PDF")

@@ -148,23 +148,49 @@ def _words(entries: list[str]) -> list[int]:
 
 
 def head_matrices(
-    sentence: ReadSentence, quantity: Quantity, layer: int, head: int | None
+    sentence: ReadSentence, quantity: Quantity, layer: int, head: int | None, subwords: bool = False
 ) -> tuple[list[Matrix], Legend]:
     """Return the matrices of one head or all heads of a layer; layers and heads count from 1. Raises BadInput if the
-    model lacks them."""
+    model lacks them.
+
+    subwords: whether each subword has its own row and column, not each word.
+    """
     layers, heads = sentence.weights.shape[:2]
     if not 1 <= layer <= layers or (head is not None and not 1 <= head <= heads):
         sizes = f"{counted(layers, 'layer')} of {counted(heads, 'head')}"
         raise BadInput(f"no head {head or 1} in layer {layer}: the model has {sizes}")
     values, legend = of_all_heads(sentence, quantity)
-    tokens = sentence.layout.tokens
+    tokens, own = sentence.layout.tokens, values[layer - 1]
+    if not subwords:
+        tokens, own = _of_words(sentence, own, quantity)
     chosen = range(heads) if head is None else [head - 1]
     shared = quantity == "strengths" and sentence.strengths is not None and len(sentence.strengths) == 1
     place = "" if shared else f"layer {layer}, "
-    matrices = [Matrix(place + sentence.head_name(layer - 1, h), tokens, tokens, values[layer - 1, h]) for h in chosen]
+    matrices = [Matrix(place + sentence.head_name(layer - 1, h), tokens, tokens, own[h]) for h in chosen]
     if quantity == "weights":
         legend = replace(legend, high=max(float(matrix.values.max()) for matrix in matrices))
     return matrices, legend
+
+
+def _of_words(sentence: ReadSentence, values: Weights, quantity: Quantity) -> tuple[list[str], Weights]:
+    """Return the words, and the values between them, [H,m,m]. Tokens that are not in a word stay as they are.
+
+    values: between n tokens, [H,n,n]. A word gets the sum of the weights of its subwords as keys, and the mean over its
+    subwords as queries, so rows sum to one; strengths are means over the pairs that have one.
+    """
+    tokens, words = sentence.layout.tokens, sentence.layout.words
+    starts = [n for n, word in enumerate(words) if word < 0 or not n or words[n - 1] != word]
+    ends = [*starts[1:], len(tokens)]
+    names = ["".join(token.removesuffix(JOINER) for token in tokens[i:j]) for i, j in zip(starts, ends, strict=True)]
+    members = np.zeros((len(starts), len(tokens)), dtype=np.float32)  # [m,n]
+    for row, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        members[row, start:end] = 1
+    present = ~np.isnan(values)
+    sums = members @ np.where(present, values, 0) @ members.T
+    if quantity == "weights":
+        return names, (sums / members.sum(axis=1)[:, None]).astype(np.float32)
+    counts = members @ present.astype(np.float32) @ members.T
+    return names, np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0).astype(np.float32)
 
 
 def of_all_heads(sentence: ReadSentence, quantity: Quantity) -> tuple[Weights, Legend]:

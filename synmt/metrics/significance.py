@@ -333,9 +333,12 @@ def trained(
     ]
 
 
-def p_value(one: Trained, other: Trained, sentences: int) -> float:
-    """Return the probability of so large a difference if the means over all seeds and sentences were equal."""
-    difference = abs(float(one.scores.mean() - other.scores.mean()))
+def p_value(one: Trained, other: Trained, sentences: int, difference: float | None = None) -> float:
+    """Return the probability of so large a difference if the means over all seeds and sentences were equal.
+
+    difference: to use instead of that between the means, with the same variances.
+    """
+    difference = abs(float(one.scores.mean() - other.scores.mean())) if difference is None else difference
     if difference <= ROUNDING or sentences < 2:
         return 1.0
     resampled = one.resampled.mean(axis=0) - other.resampled.mean(axis=0)
@@ -352,6 +355,17 @@ def p_value(one: Trained, other: Trained, sentences: int) -> float:
     doubt = sum(each**2 / degrees for each, degrees in parts if each)
     least = t_test(resampled, difference, sentences)
     return max(least, two_sided(difference / math.sqrt(variance), variance**2 / doubt)) if doubt else least
+
+
+def largest_with(holds: Callable[[float], bool]) -> float:
+    """Return the number up to which something holds, from 0, to 6 digits."""
+    low, high = 0.0, 1.0
+    while holds(high) and high < 1e9:
+        low, high = high, 2 * high
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
 
 def two_sided(t: float, degrees: float) -> float:

@@ -4,8 +4,6 @@ The page is `inspection/report.html`; this module gathers its data.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from synmt.alignment import ALIGNERS
 from synmt.citations import SYNMT, cited, entries
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.data.records import sentences_in
-from synmt.inspection.curves import Curves, mean_of, panels, read_curves
+from synmt.inspection.curves import Curves, mean_of, panels
 from synmt.inspection.page import filled, shown_trees
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
@@ -27,21 +25,9 @@ from synmt.model.files import CONFIG_FILE, read_config
 from synmt.parsers.config import CITES
 from synmt.runs.aligners import gold_of
 from synmt.runs.file import RunFile
-from synmt.runs.steps import Record, RunFolder
+from synmt.runs.steps import Record
 from synmt.runs.systems import trees_of
-from synmt.runs.table import (
-    Learned,
-    Measured,
-    Output,
-    Result,
-    by_test,
-    chosen_on_dev,
-    learned_of,
-    legend,
-    remarks,
-    span_of,
-    title_of,
-)
+from synmt.runs.table import Found, Measured, Output, by_test, chosen_on_dev, legend, remarks, span_of, title_of
 from synmt.streams import read_lines
 from synmt.text.graphemes import label
 from synmt.text.links import read_links
@@ -54,30 +40,6 @@ LONGEST_LINE, LONGEST_WORD = 3000, 100  # characters
 DIGITS = 2  # decimals of scores
 CLOSEST = ("chrf", "las", "aer")  # metrics that judge a single sentence best
 Numbers = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Found:
-    """The findings of a run: its file, its folder, the statistics on each test, the results, and what each model and
-    each output cost."""
-
-    run: RunFile
-    folder: RunFolder
-    measured: Sequence[Measured]
-    results: Sequence[Result]
-    made: Mapping[Output, Record | None]
-    written: Mapping[Output, Record | None]
-
-    @cached_property
-    def learned(self) -> Learned:
-        """Return how the models of each size and system were trained."""
-        return learned_of(self.made)
-
-    @cached_property
-    def curves(self) -> dict[Path, Curves]:
-        """Return the curves of the models that have a log. Projections share one aligner, so they have none."""
-        models = dict.fromkeys(output.learned for output in self.made if self.run.kind != "projections")
-        return {model: read_curves(model) for model in models if (model / "log.tsv").exists()}
 
 
 def page(found: Found, file: Path) -> str:
@@ -95,7 +57,7 @@ def page(found: Found, file: Path) -> str:
         "sizes": [size or "all" for size in found.run.sizes],
         "tables": list(_tables(found, systems)),
         "curves": list(_curves(found, systems)),
-        "lengths": [_by_length(each, found.run, systems) for each in found.measured],
+        "lengths": [by_length(each, found.run, systems) for each in found.measured],
         "costs": list(_costs(found, systems)),
         "tests": [_sentences(each, found, max(1, int(share * each.sentences)), systems) for each in found.measured],
         "notes": [*chosen_on_dev(first), *legend(found.results), *remarks(found.results, found.learned)],
@@ -222,7 +184,7 @@ def _peak(made: Iterable[Record]) -> int | None:
     return max((each.megabytes or 0 for each in made), default=0) or None
 
 
-def _by_length(measured: Measured, run: RunFile, systems: Sequence[str]) -> dict[str, Any]:
+def by_length(measured: Measured, run: RunFile, systems: Sequence[str]) -> dict[str, Any]:
     """Return scores by number of source words: [metrics][systems][buckets] of mean and standard deviation."""
     lengths = [len(each.tokens) for each in _sources(measured.outputs[0], run)]
     quantiles = np.quantile(lengths, np.arange(1, BUCKETS) / BUCKETS, method="inverted_cdf").astype(int).tolist()

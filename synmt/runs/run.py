@@ -4,12 +4,14 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from html import escape
 from itertools import product
 from pathlib import Path
 from shlex import join
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from synmt.api.given import RuntimeConfig
+from synmt.inspection.matrix import Picture
 from synmt.metrics.config import FORMS
 from synmt.model.files import write_output
 from synmt.runs.aligners import Aligners
@@ -17,21 +19,13 @@ from synmt.runs.file import LOSS, RunFile, read_run, safe_path, with_options
 from synmt.runs.projections import Projections
 from synmt.runs.steps import Progress, RunFolder, Step, do_all
 from synmt.runs.systems import Systems
-from synmt.runs.table import (
-    Measured,
-    Output,
-    Result,
-    by_test,
-    learned_of,
-    read_scores,
-    read_set,
-    remarks,
-    report,
-    results,
-)
+from synmt.runs.table import Found, Measured, Result, by_test, read_scores, read_set, remarks, report, results
 from synmt.runs.work import Work
 from synmt.streams import BadInput, Message, WrongUsage, counted, note, shown
 from synmt.streams.paths import check_apart, check_writable
+
+if TYPE_CHECKING:
+    from synmt.runs.figures import Kind
 
 KINDS: Mapping[str, type[Work]] = {"systems": Systems, "aligners": Aligners, "projections": Projections}
 
@@ -97,6 +91,13 @@ class Run:
     def __repr__(self) -> str:
         return f"<Run {shown(str(self.file), 70)}: {counted(len(self.work.steps), 'step')}>"
 
+    def _repr_html_(self) -> str:
+        """Return a table of the steps, which notebooks show."""
+        known = dict[Path, bool]()
+        states = [("done" if self.work.folder.is_done(step, known) else "to do", step.name) for step in self.work.steps]
+        rows = "".join(f"<tr><td>{escape(name)}</td><td>{state}</td></tr>" for state, name in states)
+        return f"<table><tr><th>step of {escape(str(self.file))}</th><th>state</th></tr>{rows}</table>"
+
     def files(self) -> list[Path]:
         """Return all input files."""
         return self.given.files()
@@ -127,20 +128,32 @@ class Run:
         form: one of FORMS; page: a file for the report. Raises WrongUsage for another form, and for a page
         that cannot be written, or that is an input or among the files of the run.
         """
-        place = self.work.folder
         if form not in FORMS:
             raise WrongUsage(f"form cannot be {form!r}; it is one of {', '.join(FORMS)}")
         if page:
             page = Path(page)
             self._check_page(page)
-        known = dict[Path, bool]()
+        found = self.found()
+        if page:
+            from synmt.runs.report import page as page_of
+
+            write_output(page, page_of(found, self.file).encode())
+        for remark in remarks(found.results, found.learned) if form != "text" else ():
+            note(remark)
+        return report(found.results, found.learned, form)
+
+    def found(self) -> Found:
+        """Do all steps that remain, and score the outputs of the systems in the table. Raises BadInput."""
+        place, known = self.work.folder, dict[Path, bool]()
         if undone := [step for step in self.work.steps if not place.is_done(step, known)]:
             self._check_devices(undone)
             for line in self.work.described():
                 print(f"synmt run: {line}", file=sys.stderr, flush=True)
         with place.opened():
             do_all(place, self.work.steps, self.jobs)
-            outputs = self._shown()
+            systems = list(self.given.systems)
+            shown = systems[systems.index(self.against) if self.against else 0 :]
+            outputs = [each for each in self.work.outputs() if each.system in shown]
             metrics = self.given.of_outputs
             measured, found, chosen = [], list[Result](), self.work.chosen()
             tests = by_test(outputs)
@@ -151,18 +164,25 @@ class Run:
                 found += results(measured[-1], self.work.sets.get(own[0].test, {}), chosen)
                 progress.end(began)
             made = {each: place.record(each.model) for each in outputs}
-            if page:
-                from synmt.runs.report import Found
-                from synmt.runs.report import page as page_of
+            translations = outputs if self.given.kind == "systems" else []
+            written = {each: place.record(each.path) for each in translations}
+        return Found(self.given, place, measured, found, made, written)
 
-                translations = outputs if self.given.kind == "systems" else []
-                written = {each: place.record(each.path) for each in translations}
-                of_page = Found(self.given, place, measured, found, made, written)
-                write_output(page, page_of(of_page, self.file).encode())
-            learned = learned_of(made)
-        for remark in remarks(found, learned) if form != "text" else ():
-            note(remark)
-        return report(found, learned, form)
+    def figure(self, kind: "Kind", metric: str | None = None, columns: int = 1) -> Picture:
+        """Return a figure of a run whose steps are all done.
+
+        metric: as the table names it, by default the first; columns: of the page that the figure fills, 1 or 2. Raises
+        BadInput, also for a run that is not done or has nothing to draw.
+        """
+        from synmt.runs.figures import draw
+
+        known = dict[Path, bool]()
+        steps = self.work.steps
+        if undone := [step for step in steps if not self.work.folder.is_done(step, known)]:
+            cause = f"{counted(len(undone), 'step')} of {len(steps)} to do: run `synmt run` first"
+            raise BadInput(cause, str(self.file))
+        with _naming(self.file):
+            return draw(self.found(), kind, metric, columns)
 
     def _check_devices(self, steps: Sequence[Step]) -> None:
         """Raise BadInput for a step that asks for a device that this machine lacks."""
@@ -182,9 +202,3 @@ class Run:
         if page.resolve().is_relative_to(folder.resolve()):
             raise WrongUsage(Message("--report {} is inside {}, the folder of the run", page, folder))
         check_writable("--report", str(page), folder=False)
-
-    def _shown(self) -> list[Output]:
-        """Return the outputs of the systems in the table."""
-        systems = list(self.given.systems)
-        first = systems.index(self.against) if self.against else 0
-        return [each for each in self.work.outputs() if each.system in systems[first:]]

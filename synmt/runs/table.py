@@ -4,23 +4,34 @@ import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from synmt.components import PLAIN
-from synmt.inspection.curves import read_curves
+from synmt.inspection.curves import Curves, read_curves
 from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.metrics.metric import Metric, Score, Statistics
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.report import Fields, Part, Table, in_form, latex_text, printable, tabular
 from synmt.metrics.segments import Ratio, mean, read_columns
-from synmt.metrics.significance import RESAMPLES, ROUNDING, SEED, Trained, holm, p_value, sentence_statistics, trained
+from synmt.metrics.significance import (
+    RESAMPLES,
+    ROUNDING,
+    SEED,
+    Trained,
+    holm,
+    largest_with,
+    p_value,
+    sentence_statistics,
+    trained,
+)
 from synmt.model.files import CONFIG_FILE, naming, read_config
 from synmt.runs.commands import Options
-from synmt.runs.file import Pair, Segments
-from synmt.runs.steps import Record
+from synmt.runs.file import Pair, RunFile, Segments
+from synmt.runs.steps import Record, RunFolder
 from synmt.streams import BadInput, counted, note, read_lines, read_parallel
 
 Chosen = Mapping[tuple[int | None, str], Options]  # for each size and system, the option chosen on dev
@@ -54,6 +65,19 @@ class Result:
     part: str = ""
     higher_is_better: bool = True
     decimals: int = 2
+    sentences: int = field(default=0, compare=False)
+    trained: tuple[Trained, Trained] | None = field(
+        default=None, repr=False, compare=False
+    )  # this system and the first one
+
+    @property
+    def margin(self) -> float:
+        """Return half the length of the confidence interval of the difference at 1 - LEVEL: a smaller difference would
+        have a p of at least LEVEL. nan for the first system, and without a p."""
+        if self.trained is None or self.p is None or self.sentences < 2:
+            return float("nan")
+        one, other = self.trained
+        return largest_with(lambda difference: p_value(one, other, self.sentences, difference) >= LEVEL)
 
     @property
     def mean(self) -> float:
@@ -283,6 +307,7 @@ def _compared(measured: Measured) -> Iterator[Result]:
             if number:
                 difference = float(scores.scores.mean() - base.scores.mean())
                 result = replace(result, difference=difference, better=difference * (1 if higher else -1) > ROUNDING)
+                result = replace(result, trained=(scores, base), sentences=sentences)
                 if of_sentences or len(scores.scores) > 1:
                     result = replace(result, p=ps[number - 1][column], holm=corrected[number - 1][column])
             yield result
@@ -486,6 +511,30 @@ def _caption(table: Sequence[Result], systems: int) -> str:
 
 def title_of(result: Result) -> str:
     return f"{result.test}, trained on {f'{result.size} pairs' if result.size else 'all pairs'}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """The findings of a run: its file, its folder, the statistics on each test, the results, and what each model and
+    each output cost."""
+
+    run: RunFile
+    folder: RunFolder
+    measured: Sequence[Measured]
+    results: Sequence[Result]
+    made: Mapping[Output, Record | None]
+    written: Mapping[Output, Record | None]
+
+    @cached_property
+    def learned(self) -> Learned:
+        """Return how the models of each size and system were trained."""
+        return learned_of(self.made)
+
+    @cached_property
+    def curves(self) -> dict[Path, Curves]:
+        """Return the curves of the models that have a log. Projections share one aligner, so they have none."""
+        models = dict.fromkeys(output.learned for output in self.made if self.run.kind != "projections")
+        return {model: read_curves(model) for model in models if (model / "log.tsv").exists()}
 
 
 def chosen_on_dev(result: Result) -> Iterator[str]:

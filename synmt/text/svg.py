@@ -13,8 +13,8 @@ _NARROW, _BROAD = frozenset("fijlrt.,;:'!|()[]`I"), frozenset("mwMW@%—…")
 STYLE = (
     "text{font:12px 'DejaVu Sans','Noto Sans',system-ui,sans-serif;text-anchor:middle;fill:#222}"
     ".small{font-size:10px;fill:#555}.title{font-weight:bold;text-anchor:start}"
-    "path{fill:none;stroke:#777}.link{stroke:#2171b5;stroke-width:1.5}"
-    ".off{stroke:#c22;stroke-width:1.8;stroke-dasharray:4 2}text.off{fill:#c22;stroke:none;font-weight:bold}"
+    "path{fill:none;stroke:#777}path.link{stroke:#2171b5;stroke-width:1.5}"
+    "path.off{stroke:#c22;stroke-width:1.8;stroke-dasharray:4 2}text.off{fill:#c22;font-weight:bold}"
 )
 
 
@@ -46,9 +46,10 @@ class Svg:
         """Write a text, whose baseline is at y."""
         self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}"{_class(kind)}>{escape(label(text, LONGEST_WORD))}</text>')
 
-    def path(self, path: str, kind: str = "") -> None:
+    def path(self, path: str, kind: str = "", opacity: float = 1.0) -> None:
         """Draw a path, in the syntax of SVG."""
-        self.parts.append(f'<path d="{path}"{_class(kind)}/>')
+        faint = f' opacity="{opacity:.2f}"' if opacity < 1 else ""
+        self.parts.append(f'<path d="{path}"{_class(kind)}{faint}/>')
 
     def grow(self, width: float, height: float) -> None:
         """Make the picture at least so large."""

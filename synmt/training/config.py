@@ -50,7 +50,7 @@ class TrainingConfig(Checked):
     validation_beam: int = setting(4, "beam size in validation", 1, unless="select loss", most=1000)
     average: int = setting(1, "average the parameters of the last N validations", 1, most=1000)
     checkpoint_minutes: float = setting(10.0, "minutes between extra checkpoints; 0: off")
-    report_every: int = setting(100, "updates between rows of log.tsv", 1)
+    report_every: int = setting(0, "updates between rows of log.tsv; 0: a thirtieth of the run, at most 100")
     tensorboard: bool = setting(False, "also log for TensorBoard, in tensorboard/ of --out")
     precision: Literal["auto", "fp32", "bf16"] = setting(
         "auto", "auto: bf16 on a GPU, else fp32 (try bf16 with AVX512-BF16)"

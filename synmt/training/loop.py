@@ -121,6 +121,7 @@ class Trainer:
             self.events = Events(self.path, self.progress.update)
         with Interruption() as interruption, self._progress_line() as line, self._upcoming() as steps:
             self._validate_if_due(interruption)  # the last run may have been interrupted in a validation
+            report_every = self.config.report_every or max(1, min(100, self.total // 30))
             while not self._has_ended() and (step := next(steps, None)):
                 rate = self._rate()
                 loss, tokens, norm = self.updater(step, rate)
@@ -133,7 +134,7 @@ class Trainer:
                 line.update()
                 if self.processes.device.type == "cpu":  # on a GPU, this would wait for it
                     self._check_finite()
-                if self.progress.update % self.config.report_every == 0:
+                if self.progress.update % report_every == 0:
                     row = self.interval.row()
                     seen = {"sentences": self.progress.sentences, "tokens": self.progress.all_tokens}
                     self._write({"rate": rate, **row, **seen})

@@ -58,8 +58,10 @@ def test_attention_as_a_table_a_picture_and_a_page() -> None:
     assert (title, query, key) == ("layer 1, head 2 (pascal)", "He", "He") and 0 < float(weight) < 1
     assert inspect("attention pascal in.jsonl --sentence 3 --format png").startswith(b"\x89PNG")
     fields = json.loads(inspect("attention pascal in.jsonl --sentence 3 --layer 2 --head 1 --format jsonl"))
-    assert fields["matrix"] == "layer 2, head 1" and fields["query"] == ["He", "is", "my", "fa@@", "ther", "."]
+    assert fields["matrix"] == "layer 2, head 1" and fields["query"] == ["He", "is", "my", "father", "."]
     assert all(sum(row) == pytest.approx(1) for row in fields["values"])
+    fields = json.loads(inspect("attention pascal in.jsonl --layer 2 --head 1 --subwords --format jsonl"))
+    assert fields["key"] == ["He", "is", "my", "fa@@", "ther", "."]
     page = inspect("attention-page pascal in.jsonl --sentence 3 --links aligned.jsonl").decode()
     assert page.startswith("<!doctype html>") and page.endswith("</html>\n") and '"Vater"' in page
     target = json.loads(inspect("attention pascal in.jsonl --side target --head 1 --format jsonl"))

@@ -1,9 +1,11 @@
 import csv
 import json
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from synmt.api.alignment import WordLinks
 from synmt.inspection.alignment import alignment_matrices, read_alignments
 from synmt.inspection.matrix import as_tsv
 from synmt.streams import BadInput, Line
@@ -85,3 +87,16 @@ def test_words_stay_in_their_cells() -> None:
 def test_scores_are_numbers(scores: object) -> None:
     with pytest.raises(BadInput, match=r"a\.jsonl:7: "):
         read_alignments([line({"source": ["a"], "target": ["b"], "links": [], "scores": scores})])
+
+
+def test_links_show_themselves() -> None:
+    """Each word is written, sides from right to left run so, and a line is as faint as its link is unsure."""
+    links = WordLinks(["the", "<b>"], ["הבית", "ה"], {(0, 1): 1.0, (1, 0): 0.5}, 0.75)
+    svg = ElementTree.fromstring(links._repr_svg_())
+    at = {node.text: float(node.get("x", 0)) for node in svg.iter() if node.get("x")}
+    assert at["the"] < at["<b>"] and at["הבית"] > at["ה"]
+    lines = [node for node in svg.iter() if node.get("class") == "link"]
+    assert [line.get("opacity") for line in lines] == [None, "0.60"]
+    assert [line.get("d") for line in lines] == [
+        f"M{at['the']:.1f} 26L{at['ה']:.1f} 70", f"M{at['<b>']:.1f} 26L{at['הבית']:.1f} 70",
+    ]  # fmt: skip

@@ -31,6 +31,15 @@ def test_a_log_gives_the_points_of_each_column(tmp_path: Path) -> None:
     assert read_curves(folder).points == read_curves(folder / "log.tsv").points == points
 
 
+def test_curves_over_epochs(tmp_path: Path) -> None:
+    run = read_curves(write_log(tmp_path / "run"))
+    assert run.epoch == 136 and run.over("loss", "epoch") == ([100 / 136, 200 / 136], [5.5, 4.25])
+    shown = picture(lambda figure: draw_curves(figure, [run], "epoch"), "svg").decode()
+    assert ">epoch<" in shown and ">update<" not in shown
+    with pytest.raises(BadInput, match="early: no epoch is complete"):
+        Curves("early", run.points).over("loss", "epoch")
+
+
 def test_json_lines_have_one_object_per_update(tmp_path: Path) -> None:
     runs = [read_curves(write_log(tmp_path / "run"))]
     name = str(tmp_path / "run")

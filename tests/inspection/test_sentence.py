@@ -75,12 +75,12 @@ def test_heads_of_components_are_labelled(tmp_path: Path) -> None:
 
 def test_all_heads_of_a_layer_or_one(tmp_path: Path) -> None:
     read = read_sentence(write_model(tmp_path / "model", "mask+pascal"), SENTENCE)
-    matrices, legend = head_matrices(read, "weights", 1, None)
+    matrices, legend = head_matrices(read, "weights", 1, None, subwords=True)
     assert [matrix.title for matrix in matrices] == ["layer 1, head 1", "layer 1, head 2 (pascal)"]
     assert legend.low == 0 and legend.high == read.weights[0].max()
-    matrices, _ = head_matrices(read, "weights", 2, 2)
+    matrices, _ = head_matrices(read, "weights", 2, 2, subwords=True)
     np.testing.assert_array_equal(matrices[0].values, read.weights[1, 1])
-    matrices, legend = head_matrices(read, "strengths", 2, 1)
+    matrices, legend = head_matrices(read, "strengths", 2, 1, subwords=True)
     assert matrices[0].title == "head 1"
     assert read.strengths is not None
     np.testing.assert_array_equal(matrices[0].values, read.strengths[0, 0])
@@ -88,6 +88,28 @@ def test_all_heads_of_a_layer_or_one(tmp_path: Path) -> None:
     for layer, head in ((3, None), (1, 3)):
         with pytest.raises(BadInput, match=f"no head {head or 1} in layer {layer}: the model has 2 layers of 2 heads"):
             head_matrices(read, "weights", layer, head)
+
+
+def test_words_have_the_values_of_their_subwords(tmp_path: Path) -> None:
+    """Slow twin: each pair of words by itself."""
+    read = read_sentence(write_model(tmp_path / "model", "mask"), SENTENCE)
+    tokens, words = read.layout.tokens, read.layout.words
+    groups = [[n for n, each in enumerate(words) if each == word] for word in dict.fromkeys(words) if word >= 0]
+    singles = [[n] for n, word in enumerate(words) if word < 0]
+    groups = sorted([*groups, *singles])
+    assert read.strengths is not None
+    for quantity, values in (("weights", read.weights[1, 0]), ("strengths", read.strengths[0, 0])):
+        ((matrix,), _) = head_matrices(read, quantity, 2, 1)  # type: ignore[arg-type]
+        assert matrix.rows == ["".join(tokens[n].removesuffix("@@") for n in group) for group in groups]
+        assert "father" in matrix.rows
+        for row, queries in enumerate(groups):
+            for column, keys in enumerate(groups):
+                cells = [values[i, j] for i in queries for j in keys if not np.isnan(values[i, j])]
+                size = len(queries) if quantity == "weights" else len(cells)
+                expected = sum(cells) / size if cells else np.nan
+                np.testing.assert_allclose(matrix.values[row, column], expected, rtol=1e-5)
+        if quantity == "weights":
+            np.testing.assert_allclose(matrix.values.sum(axis=1), 1, rtol=1e-5)
 
 
 def test_invalid_requests_are_refused(tmp_path: Path) -> None:

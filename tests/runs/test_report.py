@@ -250,7 +250,7 @@ def test_a_browser_draws_links(tmp_path: Path) -> None:
     """It draws the links of both aligners, and the sure and possible links of the reference."""
     act = """
       const count = (query) => document.querySelectorAll(`article .wide rect${query}`).length;
-      const kinds = ["[fill^='#']", "[stroke-dasharray='']", "[stroke-dasharray='3 2']"];
+      const kinds = ["[fill^='var(--c']", "[stroke-dasharray='']", "[stroke-dasharray='3 2']"];
       document.body.textContent = JSON.stringify(kinds.map(count));
     """
     assert seen(page_of(of_links(tmp_path), tmp_path), tmp_path, act) == [2 + 2 + 1 + 1, 2, 1]
