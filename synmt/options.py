@@ -7,6 +7,7 @@ command line chooses, such as a method or a system: the `Rules` of a command say
 `check_used` is the one door for the command line and the API; `--help` and shell completion follow the same rules.
 """
 
+import difflib
 import math
 import re
 import types
@@ -14,7 +15,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from synmt.streams import Message, WrongUsage
 
@@ -160,19 +161,35 @@ def _kind(hint: Any) -> tuple[type, tuple[Any, ...], bool, bool]:
     return (type(choices[0]) if choices else hint), choices, optional, several
 
 
-def check_settings(config: Any) -> None:
-    """Raise ValueError for a value of the wrong kind, not among the choices or out of bounds."""
-    for each in settings_of(type(config)):
-        if not each.fits(value := getattr(config, each.name)):
-            raise ValueError(f"{each.name} cannot be {value!r}")
-
-
 @dataclass(frozen=True)
 class Checked:
-    """A config that raises ValueError for settings out of bounds."""
+    """A config, which remembers the settings that its caller has named, and refuses bad values."""
+
+    def __new__(cls, *values: Any, **named: Any) -> Self:
+        """Raises TypeError for an unknown name, with the nearest known one."""
+        names = [each.name for each in fields(cls) if each.init]
+        for name in named.keys() - set(names):
+            nearest = difflib.get_close_matches(name, names, 1)
+            hint = f"; did you mean {nearest[0]!r}?" if nearest else f", only {', '.join(names)}"
+            raise TypeError(f"{cls.__name__} has no {name!r}{hint}")
+        made = super().__new__(cls)
+        object.__setattr__(made, "_named", {*names[: len(values)], *named})
+        return made
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        """Raise ValueError for a value of the wrong kind, not among the choices or out of bounds."""
+        for each in settings_of(type(self)):
+            if not each.fits(value := getattr(self, each.name)):
+                raise ValueError(f"{each.name} cannot be {value!r}")
+
+
+def given(config: Any) -> dict[str, Any]:
+    """Return the settings that the caller has named, as options on a command line: a preset decides the others. If all
+    are named, as `replace` does, these are the ones that differ from their defaults."""
+    every = {each.name for each in fields(config) if each.init}
+    named = getattr(config, "_named", every)
+    settings = ((each, getattr(config, each.name)) for each in settings_of(type(config)) if each.name in named)
+    return {each.name: value for each, value in settings if named < every or value != each.default}
 
 
 def chosen(config: type, settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -295,13 +312,3 @@ def _unused(name: str, choice: Choice, given: Mapping[str, Any], rules: Rules, o
         if not (ways and other in CHOOSING) and rules.choose(without).uses(name):
             return f"--{name} has no effect with --{other}"
     return f"{choice.name} does not use --{name}" + (f"; it belongs to {names}: add {ways[0]}" if ways else "")
-
-
-def check_keywords(given: Mapping[str, Any], known: Mapping[str, Setting]) -> None:
-    """Raise TypeError for an unknown keyword, and ValueError for an invalid value."""
-    for name, value in given.items():
-        found = known.get(name.replace("_", "-"))
-        if found is None:
-            raise TypeError(f"unknown setting {name!r}; known: {', '.join(each.replace('-', '_') for each in known)}")
-        if value is not None and not found.fits(value):
-            raise ValueError(f"{name} cannot be {value!r}")

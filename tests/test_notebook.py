@@ -12,7 +12,7 @@ SHORTER = {
     "minutes=1.5": "updates=20",
     "sentences=7000, held_out=300": "sentences=60, held_out=4",
     "merges=1000": "merges=50",
-    'align(pairs, source_language="es", seed=1)': 'align(pairs[:30], "hmm")',
+    'align(pairs, text=synmt.TextConfig(source_language="es"))': 'align(pairs[:30], "hmm")',
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import synmt
-from synmt.options import CODE, LARGEST, Setting, check_settings, options_in, setting, settings_of
+from synmt.options import CODE, LARGEST, Checked, Setting, options_in, setting, settings_of
 from synmt.training.config import TrainingConfig
 
 
@@ -65,13 +65,13 @@ def test_integers_that_cost_time_or_memory_have_their_own_bounds(name: str) -> N
 
 def test_default_bounds_are_finite() -> None:
     @dataclass(frozen=True)
-    class Config:
+    class Config(Checked):
         share: float = setting(0.5, "a number from outside of synmt", -float("inf"))
 
     assert [(each.least, each.most) for each in settings_of(Config)] == [(-LARGEST, LARGEST)]
     for value in BEYOND_ALL:
         with pytest.raises(ValueError, match="share cannot be"):
-            check_settings(Config(value))
+            Config(value)
 
 
 def test_only_codes_name_languages() -> None:

@@ -3,7 +3,7 @@
 Other packages add aligners under the entry point `synmt.aligners`.
 """
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from synmt.registry import Registry, attribute
 
@@ -47,3 +47,10 @@ ALIGNERS = Methods(
     },
 )
 DEFAULT = "auto"  # makes the fewest errors in an acceptable time (docs/results.md)
+MethodName = Annotated[  # other packages add methods, and `+` joins several
+    Literal[
+        "auto", "hmm", "neural-hmm", "mask-align", "naive-att", "naive-att-last", "shift-att", "shift-aet", "add-sgd",
+        "mtl-fullc", "bao", "bao-guided", "embeddings", "eflomal", "systran-align",
+    ],
+    "name",
+]  # fmt: skip

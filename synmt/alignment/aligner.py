@@ -96,6 +96,7 @@ class Fitting:
     notes: Notes = field(default_factory=Notes)
 
 
+@runtime_checkable
 class Aligner(Protocol):
     """The interface of the classes in ALIGNERS.
 

@@ -2,33 +2,37 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
+from synmt.alignment import ALIGNERS, MethodName
 from synmt.alignment.aligner import NO_NEEDS, open_aligner
 from synmt.alignment.aligner import Aligner as AnyAligner
-from synmt.alignment.choice import RULES, choose_saved, default_method, known, owners, settings_of_fit
+from synmt.alignment.choice import RULES, choose_saved, default_method, known, owners
 from synmt.alignment.config import AlignConfig, FitConfig, LinksConfig, SymmetrizeConfig
 from synmt.alignment.linking import KnownLinks, aligned
 from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.alignment.stream import OF_TREES, WINDOW, advice, fitted, known_links, needed, note_unlinked, sides_for
-from synmt.api.given import Pair, as_given, columns_of, config_of_all, not_given, takes
-from synmt.data.records import SentencePair
+from synmt.api.given import Pairs, as_given, chosen_of, columns_of, files_in, public
+from synmt.components import ENCODER_COMPONENTS
+from synmt.components.contract import EncoderComponent
+from synmt.data.records import SentencePair, are_parallel
 from synmt.data.words import SideWords, say_doubts, sides_of
 from synmt.inspection.alignment import links_picture
-from synmt.options import Choice, Rules, Setting, check_keywords, check_used, settings_of
+from synmt.nn.config import TransformerConfig
+from synmt.options import Choice, Rules, Setting, check_used, config_of, given, settings_of
 from synmt.streams import BadLines, Notes, OnError, shown, windows
 from synmt.streams.paths import check_apart
 from synmt.text.links import Link, write_links
-from synmt.text.tokenization import TextConfig
+from synmt.text.tokenization import TextConfig, with_languages
+from synmt.training.config import TrainingConfig
 
-HOW = ("symmetrize", "threshold", "links_by", "end_punctuation", "tree_links", "temperature", "max_words")
-OF_LINKS = [each for each in settings_of(AlignConfig) if each.name in HOW]
+Methods = MethodName | AnyAligner | Sequence[MethodName | AnyAligner]
+Syntax = str | EncoderComponent | Sequence[str | EncoderComponent]
+Config = TypeVar("Config", bound=LinksConfig)
 OF_COMMAND = {name: Setting(name, default, option=name) for name, default in (("device", "auto"), ("resume", False))}
-OF_LINES = {each.name for each in settings_of(AlignConfig)}.difference(HOW)  # settings of the command's output
-LINES = {each.name: each.default for each in settings_of(LinksConfig) if each.name not in HOW} | {"format": "jsonl"}
-OF_TEXT = [each.name for each in settings_of(TextConfig)]
+OF_LINES = "lexicon", "format", "scores", "phrases", "predictions"  # settings of the lines that commands write
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,80 +64,93 @@ class WordLinks:
         return f"<WordLinks {shown(str(self), 70)}, confidence {self.confidence:.2f}>"
 
 
-@takes(*(each for each in not_given(known()) if each.name not in OF_LINES))
+@public
 def align(
-    pairs: Iterable[Pair] | Path,
-    method: str | None = None,
+    pairs: Pairs,
+    method: Methods | None = None,
+    links: AlignConfig = AlignConfig(),
     *,
+    text: TextConfig = TextConfig(),
+    training: TrainingConfig = TrainingConfig(),
+    network: TransformerConfig = TransformerConfig(),
+    source_syntax: Syntax | None = None,
+    target_syntax: Syntax | None = None,
+    preset: str | None = None,
+    models: str | Path | None = None,
+    guide: str | Path | None = None,
     out: str | Path | None = None,
     resume: bool = False,
-    guide: str | Path | None = None,
     device: str = "auto",
     on_error: OnError = "fail",
-    **settings: Any,
 ) -> Iterator[WordLinks]:
     """Fit an aligner to (source, target) pairs, then yield the links of each pair in order, as `synmt align`.
 
-    pairs: (source, target) pairs, or a file of `source TAB target` lines; method: by default as in `synmt align` or,
-    with `resume`, of the folder; out: a new folder to save the aligner in; resume: continue the fit in `out`; guide: a
-    file of links to learn from, for methods that can. settings: as for `link`, and the other options of `synmt
-    align` that the method uses. on_error: fail, or blank: a bad pair gets no links and is counted in a
-    warning. Raises BadInput, TypeError and ValueError, also for a setting that has no effect.
+    pairs: (source, target) pairs, a file of `source TAB target` lines, or a source and a target file; method: a name,
+    an aligner with its options such as `Hmm(rounds=3)`, or several to join; None: the default or, with `resume`, the
+    method of the folder; training, network, source_syntax, target_syntax, preset: for methods that train a network;
+    out: a new folder to save the aligner in; resume: continue the fit in `out`; guide: a file of links to learn from;
+    models: an aligner whose translation models to reuse. on_error: fail, or blank: a bad pair gets no links and is
+    counted in a warning. Raises BadInput, TypeError and ValueError, also for a setting that has no effect.
     """
-    config, text, others = _configs(settings)
-    own = {"method": method, "out": out, "resume": resume, "guide": guide, "device": device if device != "auto" else ""}
-    kept = Path(out) if out else None
+    names, asked = ([], {}) if method is None else chosen_of(method, [ALIGNERS], "method")
+    for side, encoder in (("source_syntax", source_syntax), ("target_syntax", target_syntax)):
+        if encoder is not None:
+            components, options = chosen_of(encoder, [ENCODER_COMPONENTS], side)
+            asked |= {side: "+".join(components)} | options
+    asked |= given(training) | given(network) | _named(preset=preset, models=models)
+    files, kept = files_in(pairs), Path(out) if out else None
     if kept:
-        read = pairs, guide, settings.get("models")
-        check_apart([("--out", str(kept))], [str(each) for each in read if isinstance(each, str | Path)])
-    chosen = method or default_method(kept if resume else None)
-    idle = _check(settings, own | {"method": chosen}, RULES)
-    others = {name: value for name, value in others.items() if name.replace("_", "-") not in idle}
+        check_apart([("--out", str(kept))], [*files, *_named(guide=guide, models=models).values()])
+    chosen = "+".join(names) or default_method(kept if resume else None)
+    config = _of_results(links)
+    own = {"out": out, "resume": resume, "device": device if device != "auto" else "", **_named(guide=guide)}
+    idle = _check({**asked, **given(links), **given(text), **own, "method": chosen}, RULES)
+    asked = {name: value for name, value in asked.items() if name not in idle}
+    text = _with_languages(text, files)
     bad, notes = BadLines(on_error), Notes()
-    columns = columns_of(pairs, bad)
     with ExitStack() as stack:
-        fit = FitConfig(chosen, others, str(guide) if guide else None, kept, resume, device)
-        fitting = stack.enter_context(fitted(fit, columns, config, text, bad, notes))
+        fit = FitConfig(chosen, asked, str(guide) if guide else None, kept, resume, device)
+        fitting = stack.enter_context(fitted(fit, columns_of(pairs, bad), config, text, bad, notes))
         found = _links(fitting.aligner, fitting.pairs(), config, advice(config), bad, notes)
         return _closing(stack.pop_all(), found)
 
 
-@takes(*OF_LINKS, *settings_of(TextConfig))
+@public
 def link(
     model: str | Path,
-    pairs: Iterable[Pair] | Path,
-    method: str | None = None,
+    pairs: Pairs,
+    links: AlignConfig = AlignConfig(),
     *,
+    text: TextConfig = TextConfig(),
+    method: MethodName | None = None,
     device: str = "auto",
     on_error: OnError = "fail",
-    **settings: Any,
 ) -> Iterator[WordLinks]:
     """Yield the links of each (source, target) pair in order, by the aligner saved in a folder, as `synmt link`.
 
-    pairs: (source, target) pairs, or a file of `source TAB target` lines; method: as for `Aligner.load`; settings: as
-    for `Aligner.link`. on_error: fail, or blank: a bad pair gets no links and is counted in a warning. Raises BadInput,
-    TypeError and ValueError.
+    pairs: as for `align`; method: as for `Aligner.load`. on_error: fail, or blank: a bad pair gets no links and is
+    counted in a warning. Raises BadInput, TypeError and ValueError.
     """
-    return Aligner.load(model, method, device).link(pairs, on_error=on_error, **settings)
+    return Aligner.load(model, method, device).link(pairs, links, text=text, on_error=on_error)
 
 
-@takes(*(each for each in settings_of(SymmetrizeConfig) if each.name not in LINES), *settings_of(TextConfig))
+@public
 def symmetrize(
     links: str | Path | Sequence[str | Path],
-    pairs: Iterable[Pair] | Path,
+    pairs: Pairs,
+    config: SymmetrizeConfig = SymmetrizeConfig(),
     *,
+    text: TextConfig = TextConfig(),
     on_error: OnError = "fail",
-    **settings: Any,
 ) -> Iterator[WordLinks]:
     """Yield the links of each (source, target) pair in order, combined from files of links, as `synmt symmetrize`.
 
-    links: a file, or several; pairs: (source, target) pairs, or a file of `source TAB target` lines. on_error: fail, or
-    blank: a bad pair gets no links and is counted in a warning. Raises BadInput, TypeError and ValueError.
+    links: a file, or several; pairs: as for `align`. on_error: fail, or blank: a bad pair gets no links and is counted
+    in a warning. Raises BadInput, TypeError and ValueError.
     """
-    text = config_of_all(TextConfig, {name: settings.pop(name) for name in OF_TEXT if name in settings})
-    config = config_of_all(SymmetrizeConfig, settings, **LINES)
+    text = _with_languages(text, files_in(pairs))
     files = [str(each) for each in ([links] if isinstance(links, str | Path) else links)]
-    known, how = known_links(config, len(files))
+    known, how = known_links(_of_results(config), len(files))
     bad, notes = BadLines(on_error), Notes()
     sides = sides_of(text.languages, text.tokenizer or "words")
     needs = OF_TREES if config.tree_links else NO_NEEDS
@@ -152,15 +169,15 @@ class Aligner:
     choice: Choice = field(default_factory=Choice, repr=False)
 
     @classmethod
-    @takes()
-    def load(cls, folder: str | Path, method: str | None = None, device: str = "auto") -> Self:
+    @public
+    def load(cls, folder: str | Path, method: MethodName | None = None, device: str = "auto") -> Self:
         """Load an aligner that `align` has saved. Raises BadInput, and ValueError for a device
         that it does not use.
 
         method: another method of reading links from its models, as `--method`.
         """
-        given = {"model": folder} | ({"method": method} if method else {})
-        opened = cls(open_aligner(Path(folder), method, device), choose_saved(given))
+        choice = choose_saved({"model": folder} | _named(method=method))
+        opened = cls(open_aligner(Path(folder), method, device), choice)
         check_used({"device": device} if device != "auto" else {}, OF_COMMAND, opened.rules)
         return opened
 
@@ -168,42 +185,49 @@ class Aligner:
     def rules(self) -> Rules:
         return Rules(lambda given: self.choice, owners)
 
-    @takes(*OF_LINKS, *settings_of(TextConfig))
-    def link(self, pairs: Iterable[Pair] | Path, *, on_error: OnError = "fail", **settings: Any) -> Iterator[WordLinks]:
+    @public
+    def link(
+        self,
+        pairs: Pairs,
+        links: AlignConfig = AlignConfig(),
+        *,
+        text: TextConfig = TextConfig(),
+        on_error: OnError = "fail",
+    ) -> Iterator[WordLinks]:
         """Yield the links of each pair in order; a pair with an empty side has none.
 
-        settings: `symmetrize`, `threshold`, `links_by`, `end_punctuation`, `tree_links`, `temperature`, `max_words`,
-        and the options of `synmt link` under Text. on_error: as for `align`. Raises BadInput, TypeError and
-        ValueError.
+        pairs, on_error: as for `align`. Raises BadInput, TypeError and ValueError.
         """
-        config, text, others = _configs(settings)
-        if others:
-            raise TypeError(f"unknown setting {min(others)!r}")
-        _check(settings, {}, self.rules)
+        config = _of_results(links)
+        _check({**given(links), **given(text)}, self.rules)
         sides, bad, notes = sides_for(self.aligner, text), BadLines(on_error), Notes()
-        needs = needed(self.aligner, config)
-        columns = columns_of(pairs, bad)
-        found = read_pairs(columns, needs, sides, config.max_words, bad)
+        found = read_pairs(columns_of(pairs, bad), needed(self.aligner, config), sides, config.max_words, bad)
         return _links(self.aligner, found, config, advice(config), bad, notes, sides)
 
 
-def _configs(settings: Mapping[str, Any]) -> tuple[AlignConfig, TextConfig, dict[str, Any]]:
-    """Return the configs of links and of text, and all other settings."""
-    config = config_of_all(
-        AlignConfig, {name: settings[name] for name in HOW if name in settings} | {"format": "jsonl"}
-    )
-    text = config_of_all(TextConfig, {name: settings[name] for name in OF_TEXT if name in settings})
-    return config, text, settings_of_fit(settings)
+def _named(**arguments: object) -> dict[str, str]:
+    """Return the arguments that are not None, as text."""
+    return {name: str(value) for name, value in arguments.items() if value is not None}
 
 
-def _check(settings: Mapping[str, Any], own: Mapping[str, Any], rules: Rules) -> set[str]:
-    """Raise TypeError for an unknown setting, and ValueError for one that is invalid or has no effect.
+def _with_languages(text: TextConfig, files: Sequence[str]) -> TextConfig:
+    """Return the config with the languages in the suffixes of a source and a target file, unless it names them."""
+    return config_of(TextConfig, with_languages(given(text), *files)) if are_parallel(files) else text
 
-    own: settings that the function itself decides. Return the options without effect, whose values are the defaults.
-    """
-    check_keywords(settings, {name: each for name, each in known().items() if name not in OF_LINES})
-    given = as_given(settings) | {name: value for name, value in own.items() if value} | {"format": "jsonl"}
-    return check_used(given, known() | OF_COMMAND, rules)
+
+def _of_results(config: Config) -> Config:
+    """Return the config for links with scores. Raises ValueError for a setting of the lines that commands write."""
+    for each in settings_of(type(config)):
+        if each.name in OF_LINES and getattr(config, each.name) != each.default:
+            raise ValueError(f"{each.name} has no effect: it belongs to the lines that commands write")
+    return replace(config, format="jsonl")
+
+
+def _check(asked: Mapping[str, Any], rules: Rules) -> set[str]:
+    """Raise ValueError for a setting that has no effect. Return the settings without effect, which are the defaults."""
+    options = {name: value for name, value in as_given(asked).items() if value or name in known()}
+    idle = check_used({**options, "format": "jsonl"}, known() | OF_COMMAND, rules)
+    return {name.replace("-", "_") for name in idle}
 
 
 def _links(

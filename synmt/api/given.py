@@ -1,23 +1,23 @@
-"""Converts arguments and notes of the Python functions: sentences to lines, keywords to configs."""
+"""Converts arguments and messages of the Python functions: sentences to lines, configs to options."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin, runtime_checkable
+from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar, Union, get_args, get_origin, runtime_checkable
 
-from synmt.data.records import columns_of_pairs
-from synmt.options import MOST_JOBS, PATHS, Checked, Setting, setting, settings_of
+from synmt.data.records import columns_of_pairs, read_columns
+from synmt.options import MOST_JOBS, Checked, Rules, check_used, config_of, given, options_in, setting, settings_of
+from synmt.registry import Registry
 from synmt.streams import BadInput, BadLines, Line, Message, OnError, read_lines
 from synmt.trees.record import ParseRecord, write_record
 
 T = TypeVar("T")
-Function = TypeVar("Function", bound=Callable[..., Any])
-Config = TypeVar("Config")
+P = ParamSpec("P")
 
 
 @runtime_checkable
@@ -32,6 +32,7 @@ class HasLine(Protocol):
 # A str is text or the JSON of a record, with or without a line end; a list of str is words.
 Sentence = str | ParseRecord | Sequence[str] | HasLine
 Pair = tuple[Sentence, Sentence]
+Pairs = str | Path | tuple[str | Path, str | Path] | Iterable[Pair]  # a table, a source and a target file, or pairs
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -44,53 +45,29 @@ class RuntimeConfig(Checked):
     jobs: int = setting(1, "processes", 1, most=MOST_JOBS)
 
 
-OF_RUNTIME = [each.name for each in settings_of(RuntimeConfig)]
+def public(function: Callable[P, T]) -> Callable[P, T]:
+    """Make a function of `synmt`: at once, it refuses arguments that their annotations do not allow, and its messages
+    name fields and keywords instead of options."""
+    shown = signature(function)
+
+    @wraps(function)
+    def call(*args: P.args, **keywords: P.kwargs) -> T:
+        with _errors_in_python():
+            arguments = shown.bind(*args, **keywords).arguments
+            config_of(RuntimeConfig, arguments)
+            check_arguments(shown, arguments)
+            result = function(*args, **keywords)
+        return _each(result) if isinstance(result, Iterator) else result  # type: ignore[return-value]
+
+    return call
 
 
-def takes(*settings: Setting) -> Callable[[Function], Function]:
-    """Declare the settings that a function takes as its `**settings`, so that help() and completion show them.
-
-    `synmt/__init__.pyi` is generated from these signatures. Messages about options name keywords instead. The function
-    raises ValueError at once for a bad `device`, `jobs` or `on_error`.
-    """
-
-    optional = {each.name for each in settings if each.default is None}
-    texts = {each.name for each in settings if each.kind is str}
-
-    def declare(function: Function) -> Function:
-        @wraps(function)
-        def call(*args: Any, **keywords: Any) -> Any:
-            keywords = {
-                name: str(value) if name in texts and isinstance(value, Path) else value
-                for name, value in keywords.items()
-                if value is not None or name not in optional
-            }
-            with _errors_in_keywords():
-                RuntimeConfig(**{name: keywords[name] for name in OF_RUNTIME if name in keywords})
-                check_arguments(shown, args, keywords)
-                result = function(*args, **keywords)
-            return _each(result) if isinstance(result, Iterator) else result
-
-        shown = signature(function)
-        own = [each for each in shown.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
-        names = {each.name for each in own}
-        more = [
-            Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=_annotation(each))
-            for each in settings
-            if each.name not in names
-        ]
-        vars(call)["__signature__"] = shown.replace(parameters=[*own, *more])
-        return cast(Function, call)
-
-    return declare
-
-
-def check_arguments(function: Signature, args: Sequence[object], keywords: Mapping[str, object]) -> None:
+def check_arguments(function: Signature, arguments: Mapping[str, Any]) -> None:
     """Raise TypeError or ValueError for an argument that its annotation does not allow: "" and an empty list stand for
     nothing. None is allowed where it is the default."""
-    for name, value in function.bind_partial(*args, **keywords).arguments.items():
+    for name, value in arguments.items():
         parameter = function.parameters[name]
-        if parameter.kind is Parameter.VAR_KEYWORD or parameter.annotation is Parameter.empty:
+        if parameter.annotation is Parameter.empty:
             continue
         for each in value if parameter.kind is Parameter.VAR_POSITIONAL else (value,):
             if each is not parameter.default and not _fits(each, parameter.annotation):
@@ -104,27 +81,22 @@ def _fits(value: object, hint: Any) -> bool:
         return any(_fits(value, each) for each in options)
     if origin is Literal:
         return isinstance(value, str) and value in options
+    if origin is Annotated or hint is str:  # names to which other packages add; an unknown one is refused later
+        return isinstance(value, str) and value != ""
     if origin is Sequence:
         return isinstance(value, list | tuple) and bool(value) and all(_fits(each, options[0]) for each in value)
     if origin is Iterable:  # a str is refused later, with advice
         return isinstance(value, Iterable) and not isinstance(value, bytes | Mapping) and value != ""
     if origin is Mapping:  # likewise
         return True
-    if hint is str:
-        return isinstance(value, str) and value != ""
-    if hint in (bool, int):
+    if hint in (bool, int) or (is_dataclass(hint) and settings_of(hint)):  # a subclass has fields without effect
         return type(value) is hint
     return isinstance(value, origin or hint)
 
 
-def _annotation(setting: Setting) -> Any:
-    hint = setting.hint | Path if setting.metavar in PATHS and setting.kind is str else setting.hint
-    return hint | None if setting.default is None else hint
-
-
 @contextmanager
-def _errors_in_keywords() -> Iterator[None]:
-    """Let messages of errors name keywords instead of options."""
+def _errors_in_python() -> Iterator[None]:
+    """Let messages of errors name fields and keywords instead of options."""
     try:
         yield
     except ValueError as error:
@@ -136,13 +108,28 @@ def _errors_in_keywords() -> Iterator[None]:
 
 
 def _each(results: Iterator[T]) -> Iterator[T]:
-    with _errors_in_keywords():
+    with _errors_in_python():
         yield from results
 
 
-def not_given(known: Mapping[str, Setting]) -> list[Setting]:
-    """Return the settings whose defaults depend on a preset or method. As keywords, they are None unless given."""
-    return [replace(each, name=name.replace("-", "_"), default=None) for name, each in known.items()]
+def chosen_of(chosen: object, known: Sequence[Registry], what: str) -> tuple[list[str], dict[str, Any]]:
+    """Return the names of plug-ins, given by name or as objects, and the options of the objects, such as
+    `pascal_heads`. Raises TypeError for another object, and ValueError for options without effect."""
+    names, found = list[str](), dict[str, Any]()
+    for each in chosen if isinstance(chosen, list | tuple) else (chosen,):
+        if isinstance(each, str):
+            names.append(each)
+            continue
+        name = next((name for kinds in known for name in kinds if kinds[name] is type(each)), None)
+        if name is None:
+            raise TypeError(f"{what} cannot be {each!r:.60}")
+        for own in fields(each):
+            if "help" not in own.metadata and own.default is not MISSING and getattr(each, own.name) != own.default:
+                raise TypeError(f"{what}: {own.name} is not an option of {type(each).__name__}")
+        check_used(as_given(given(each)), options_in(type(each)), Rules())
+        found |= {f"{name}_{option}".replace("-", "_"): value for option, value in given(each).items()}
+        names.append(name)
+    return names, found
 
 
 def lines_of(sentences: Iterable[Sentence] | Path, name: str, on_error: OnError = "fail") -> Iterator[Line]:
@@ -172,9 +159,19 @@ def lines_of_pairs(
         yield with_text(line, sides, on_error)
 
 
-def columns_of(pairs: Iterable[Sequence[Sentence]] | Path, bad: BadLines) -> Iterator[tuple[Line, Line]]:
-    """Yield the source and target of each pair, from a file or from Python, as lines. Raises as `lines_of_pairs`."""
-    return columns_of_pairs(lines_of_pairs(pairs, "pairs", bad.on_error), bad)
+def files_in(pairs: Any) -> list[str]:
+    """Return the files of pairs: one with two columns, or a source and a target file; none for pairs from Python."""
+    if isinstance(pairs, str | Path):
+        return [str(pairs)]
+    are_two = isinstance(pairs, tuple) and len(pairs) == 2 and all(isinstance(each, str | Path) for each in pairs)
+    return [*map(str, pairs)] if are_two else []
+
+
+def columns_of(pairs: Pairs, bad: BadLines) -> Iterator[tuple[Line, ...]]:
+    """Yield the source and target of each pair, from files or from Python, as lines. Raises as `lines_of_pairs`."""
+    if files := files_in(pairs):
+        return read_columns(files, bad)
+    return columns_of_pairs(lines_of_pairs(pairs, "pairs", bad.on_error), bad)  # type: ignore[arg-type]
 
 
 def with_text(line: Line, sides: Sequence[Sentence], on_error: OnError) -> Line:
@@ -226,16 +223,6 @@ def checked_words(words: Sequence[str], line: Line) -> list[str]:
         if word.split() != [word] or SURROGATE.search(word):
             raise line.error(f"{word!r} is not a word: it is empty, or contains white space or half a surrogate pair")
     return list(words)
-
-
-def config_of_all(kind: type[Config], settings: Mapping[str, Any], **decided: Any) -> Config:
-    """Return a config with these settings and those that the function itself decides. Raises TypeError for an unknown
-    setting, and ValueError for a bad value."""
-    known = [each.name for each in settings_of(kind) if each.name not in decided]
-    for name in settings:
-        if name not in known:
-            raise TypeError(f"unknown setting {name!r}; known: {', '.join(known)}")
-    return kind(**settings, **decided)
 
 
 def as_given(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
-from synmt.api.given import HasLine, as_given, config_of_all, numbered, takes, with_text
-from synmt.options import check_used, options_in, settings_of
+from synmt.api.given import HasLine, as_given, numbered, public, with_text
+from synmt.options import check_used, config_of, given, options_in
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
 from synmt.parsers.config import RULES, language_from
 from synmt.parsers.parser import Parser, ParserInput
@@ -17,32 +16,28 @@ from synmt.trees.record import ParseRecord, read_words
 Sentences = Path | Iterable[str | Sequence[str] | HasLine]
 
 
-@takes(*settings_of(ParserConfig))
+@public
 def parse(
     sentences: Sentences,
-    parser: ParserName = "benepar",
+    parser: ParserName | ParserConfig = "benepar",
     *,
-    model: str | Path | Sequence[str | Path] = (),
     tokenized: bool = False,
     jobs: int = 1,
     on_error: OnError = "fail",
-    **settings: Any,
 ) -> Iterator[ParseRecord]:
     """Yield the parse of each sentence, which is raw text or a list of tokens. The parser is loaded at once, and reads
     some hundred sentences ahead.
 
-    sentences: a file, or any iterable; parser: constituency trees (benepar), dependency trees (udpipe) or both; model:
-    names or paths, to replace the small models that come with synmt; tokenized: the words of a text are separated by
-    spaces; jobs: processes; settings: `language`, by default that of a file's suffix, `device` and `trust_pickle`, as
-    for `synmt parse`; on_error: fail, or blank: a bad text becomes an empty record. A sentence that is too long for the
-    parser has no tree. A warning counts both. Raises BadInput, also for a model that cannot be loaded; TypeError; and
+    sentences: a file, or any iterable; parser: constituency trees (benepar), dependency trees (udpipe) or both, with
+    the small models that come with synmt, or a config; tokenized: the words of a text are separated by spaces; jobs:
+    processes; on_error: fail, or blank: a bad text becomes an empty record. A sentence that is too long for the parser
+    has no tree. A warning counts both. Raises BadInput, also for a model that cannot be loaded; TypeError; and
     ValueError, also for a setting that has no effect.
     """
-    models = (str(model),) if isinstance(model, str | Path) else tuple(map(str, model))
-    given = {"parser": parser, "model": models, **settings}
-    given |= language_from([str(sentences)], given) if isinstance(sentences, Path) else {}
-    config, bad = config_of_all(ParserConfig, given), BadLines(on_error)
-    check_used(as_given(given), options_in(ParserConfig), RULES)
+    asked = {"parser": parser} if isinstance(parser, str) else given(parser)
+    asked |= language_from([str(sentences)], asked) if isinstance(sentences, Path) else {}
+    config, bad = config_of(ParserConfig, asked), BadLines(on_error)
+    check_used(as_given(asked), options_in(ParserConfig), RULES)
     inputs = _inputs(sentences, str.split if tokenized else str, bad)
     with ExitStack() as stack:
         try:

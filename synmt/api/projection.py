@@ -4,11 +4,11 @@
 import string
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from synmt.api.given import Sentence, config_of_all, lines_of, lines_of_pairs, takes
+from synmt.api.given import Sentence, lines_of, lines_of_pairs, public
 from synmt.data.words import say_doubts
-from synmt.options import Rules, Setting, check_used, settings_of
+from synmt.options import Rules, Setting, check_used
 from synmt.projection.config import DOUBTFUL, MarkupConfig, ProjectionConfig
 from synmt.projection.markup import carried
 from synmt.projection.stream import projections
@@ -20,14 +20,14 @@ DEVICE = {"device": Setting("device", "auto", option="device", needs=("aligner",
 Result = TypeVar("Result")
 
 
-@takes(*settings_of(ProjectionConfig))
+@public
 def project(
     pairs: Iterable[Sequence[Sentence]] | Path,
     aligner: str | Path | None = None,
+    config: ProjectionConfig = ProjectionConfig(),
     *,
     device: str = "auto",
     on_error: OnError = "fail",
-    **settings: Any,
 ) -> Iterator[ParseRecord]:
     """Yield the record of each target in order, with the trees of its source, as `synmt project`.
 
@@ -35,7 +35,6 @@ def project(
     aligner: the folder of an aligner that links the words. on_error: fail, or blank: a bad pair gets an empty record
     and is counted in a warning. Raises BadInput, TypeError and ValueError, also for a device without effect.
     """
-    config = config_of_all(ProjectionConfig, settings)
     linker, rules = None, Rules()
     if aligner:
         from synmt.alignment.choice import RULES_OF_LINK
@@ -49,13 +48,13 @@ def project(
     return _said(projections(lines, config, linker, bad, notes), bad, notes)
 
 
-@takes(*settings_of(MarkupConfig))
+@public
 def markup(
     pairs: Iterable[Sequence[Sentence]] | Path,
     aligner: str | Path | None = None,
+    config: MarkupConfig = MarkupConfig(),
     *,
     on_error: OnError = "fail",
-    **settings: Any,
 ) -> Iterator[str]:
     """Yield each target in order, with the inline markup of its source, as `synmt markup`.
 
@@ -63,7 +62,7 @@ def markup(
     aligner: the folder of an aligner that links the words. on_error: fail, or blank: a bad pair gets an empty text and
     is counted in a warning. Raises BadInput, TypeError and ValueError.
     """
-    config, linker = config_of_all(MarkupConfig, settings), None
+    linker = None
     if aligner:
         from synmt.alignment.linking import linker_of
 
@@ -73,7 +72,7 @@ def markup(
     return _said(carried(lines, config, linker, bad, notes), bad, notes)
 
 
-@takes()
+@public
 def strip_markup(sentences: Iterable[str] | Path, *, on_error: OnError = "fail") -> Iterator[str]:
     """Yield each sentence without its inline markup, as `synmt strip-markup`.
 

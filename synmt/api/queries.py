@@ -3,12 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from synmt.api.given import Sentence, lines_of, not_given, takes
-from synmt.challenge.query import Query, known, marked, query_of
+from synmt.api.given import Sentence, lines_of, public
+from synmt.challenge.query import Query, check_asked, marked
 from synmt.challenge.sets import matched
-from synmt.options import check_keywords
 from synmt.streams import BadLines, OnError, shown
 from synmt.trees.record import ParseRecord
 
@@ -27,17 +25,18 @@ class Match:
         return f"<Match of sentence {self.number}: {shown(text, 70)!r}>"
 
 
-@takes(*not_given(known()))
-def query(sentences: Iterable[Sentence] | Path, *, on_error: OnError = "fail", **settings: Any) -> Iterator[Match]:
+@public
+def query(sentences: Iterable[Sentence] | Path, asked: str | Query, *, on_error: OnError = "fail") -> Iterator[Match]:
     """Yield the sentences that have words of your choice, as `synmt challenge query` does.
 
-    sentences: parse records, or a file of them or of CoNLL-U. settings: `pattern`, or conditions on a word (`relation`,
-    `upos`, `feature`, `lemma`, `word`), on its head (`head_…`) and on both (`min_distance`, `direction`). on_error:
-    fail, or blank: a bad sentence does not match and is counted in a warning. Raises BadInput, TypeError and
-    ValueError.
+    sentences: parse records, or a file of them or of CoNLL-U. asked: a pattern, or conditions on a word, on its head
+    and on both, such as `Query(WordQuery(relation="obj"), min_distance=3)`. on_error: fail, or blank: a bad sentence
+    does not match and is counted in a warning. Raises BadInput, TypeError and ValueError.
     """
-    check_keywords(settings, known())
-    asked = query_of({name: value for name, value in settings.items() if value is not None})
+    asked = Query(pattern=asked) if isinstance(asked, str) else asked
+    check_asked(asked)
+    if asked.linked != Query.linked or asked.min_move != Query.min_move:
+        raise ValueError("linked and min_move need links, as in synmt challenge linked")
     return _matches(sentences, asked, BadLines(on_error))
 
 

@@ -6,10 +6,9 @@ from contextlib import contextmanager
 from itertools import starmap
 from numbers import Real
 from pathlib import Path
-from typing import Any
 
-from synmt.api.given import HasLine, Sentence, as_given, config_of_all, lines_of, numbered, takes
-from synmt.metrics import METRICS
+from synmt.api.given import HasLine, Sentence, as_given, lines_of, numbered, public
+from synmt.metrics import METRICS, MetricName
 from synmt.metrics.comparisons import SignTest, compare_settings
 from synmt.metrics.config import MetricConfig, SignificanceConfig, choose, owners, unknown
 from synmt.metrics.metric import Score
@@ -17,75 +16,74 @@ from synmt.metrics.reading import Files, Input, open_input
 from synmt.metrics.scoring import score_systems
 from synmt.metrics.segments import segments_input
 from synmt.metrics.significance import Comparison, compare
-from synmt.options import Rules, check_used, options_in, settings_of
+from synmt.options import Rules, check_used, given, options_in
 from synmt.streams import BadInput, Line, WrongUsage
 from synmt.trees.record import ParseRecord
 
-Metrics = str | Sequence[str]
-OF_SCORES = settings_of(MetricConfig)
-OF_TESTS = [each for each in settings_of(SignificanceConfig) if each.name != "level"]  # which only marks a table
+Metrics = MetricName | Sequence[MetricName]
 
 
-@takes(*OF_SCORES)
+@public
 def score(
     hypotheses: Iterable[Sentence] | Path,
     *references: Iterable[Sentence] | Path,
     metrics: Metrics = ("bleu", "chrf"),
-    **settings: Any,
+    config: MetricConfig = MetricConfig(),
 ) -> list[Score]:
     """Return the score of the hypotheses by each metric, against one or more references per hypothesis.
 
     metrics: names, as for `synmt score --metric`. Translations are text, parses are records or brackets, and links are
-    lines such as `0-0 1-2`. settings: options of `synmt score` under Metrics. Raises BadInput, also if lengths differ;
-    TypeError; and ValueError, also for a setting that no metric uses.
+    lines such as `0-0 1-2`. Raises BadInput, also if lengths differ; TypeError; and ValueError, also for a setting that
+    no metric uses.
     """
-    with _opened({"hypotheses": hypotheses}, references, metrics, settings) as given:
-        ((_, scores),) = score_systems(given)
+    with _opened({"hypotheses": hypotheses}, references, metrics, config) as opened:
+        ((_, scores),) = score_systems(opened)
     return list(scores)
 
 
-@takes(*OF_TESTS, *OF_SCORES)
+@public
 def significance(
     systems: Mapping[str, Iterable[Sentence] | Path],
     *references: Iterable[Sentence] | Path,
     metrics: Metrics = ("bleu", "chrf"),
-    **settings: Any,
+    test: SignificanceConfig = SignificanceConfig(),
+    config: MetricConfig = MetricConfig(),
 ) -> list[Comparison]:
-    """Compare systems with the first one by each metric, or with `against="best"` with the best one: score, difference
-    and p.
+    """Compare systems with the first one by each metric, or with `SignificanceConfig(against="best")` with the best
+    one: score, difference and p.
 
-    systems: hypotheses by name; metrics: as for `score`. settings: options of `synmt significance` under Test and
-    Metrics. Raises as `score`.
+    systems: hypotheses by name; metrics: as for `score`. Raises as `score`.
     """
-    of_test = {each.name: settings.pop(each.name) for each in OF_TESTS if each.name in settings}
-    config = config_of_all(SignificanceConfig, of_test)
+    _check_level(test)
     if not isinstance(systems, Mapping):
         raise TypeError("systems must be a mapping from names to hypotheses, such as {'base': Path('base.de')}")
     if len(systems) < 2:
         raise TypeError("significance needs at least two systems")
-    with _opened(systems, references, metrics, settings) as given:
-        found = compare(given, config.test, config.resamples, config.seed, config.against)
+    with _opened(systems, references, metrics, config) as opened:
+        found = compare(opened, test.test, test.resamples, test.seed, test.against)
     return [each for row in found.comparisons for each in row]
 
 
-@takes(*OF_TESTS)
+@public
 def segment_test(
-    scores: Mapping[str, Iterable[float]], *, lower_is_better: bool = False, **settings: Any
+    scores: Mapping[str, Iterable[float]],
+    test: SignificanceConfig = SignificanceConfig(),
+    *,
+    lower_is_better: bool = False,
 ) -> list[Comparison]:
     """Compare systems with the first one by sentence scores of another program, such as COMET's, as `synmt
     segment-test`.
 
-    scores: of each sentence, by the name of the system. settings: options of `synmt segment-test` under Test. Raises
-    TypeError and ValueError.
+    scores: of each sentence, by the name of the system. Raises TypeError and ValueError.
     """
-    config = config_of_all(SignificanceConfig, settings)
+    _check_level(test)
     rows = ([(score, 1.0) for score in row] for row in _rows(scores))
-    given = segments_input(list(scores), rows, not lower_is_better)
-    found = compare(given, config.test, config.resamples, config.seed, config.against)
+    opened = segments_input(list(scores), rows, not lower_is_better)
+    found = compare(opened, test.test, test.resamples, test.seed, test.against)
     return [comparison for (comparison,) in found.comparisons]
 
 
-@takes()
+@public
 def sign_test(scores: Mapping[str, Iterable[float]]) -> list[SignTest]:
     """Compare each system with the first one over settings, such as test sets, as `synmt sign-test`.
 
@@ -110,15 +108,21 @@ def _rows(scores: Mapping[str, Iterable[float]]) -> Iterator[tuple[float, ...]]:
     return zip(*columns.values(), strict=True)
 
 
+def _check_level(test: SignificanceConfig) -> None:
+    """Raise ValueError for a level, which only marks p values in a table."""
+    if test.level != SignificanceConfig.level:
+        raise ValueError("level has no effect: it marks p values in a table")
+
+
 @contextmanager
 def _opened(
     systems: Mapping[str, Iterable[Sentence] | Path],
     references: Sequence[Iterable[Sentence] | Path],
     metrics: Metrics,
-    settings: Mapping[str, Any],
+    config: MetricConfig,
 ) -> Iterator[Input]:
     """Open the input of metrics. Turns errors about the input as a whole into BadInput."""
-    names = metrics.split(",") if isinstance(metrics, str) else metrics
+    names = [metrics] if isinstance(metrics, str) else metrics
     for name in names:
         if name not in METRICS:
             raise ValueError(f"metrics: {unknown(name, 'test its scores with the command synmt segment-test')}")
@@ -127,15 +131,14 @@ def _opened(
     numbers = ["references"] if len(references) == 1 else [f"references {n}" for n in range(1, len(references) + 1)]
     if same := systems.keys() & set(numbers):
         raise ValueError(f"systems: {min(same)!r} is the name of the references")
-    given = {**systems, **dict(zip(numbers, references, strict=True))}
-    config = config_of_all(MetricConfig, settings)
+    compared = {**systems, **dict(zip(numbers, references, strict=True))}
     if METRICS[names[0]](config).compares == "translations":
-        given = {
+        compared = {
             name: each if isinstance(each, Path | str) else starmap(_text, numbered(each, name))
-            for name, each in given.items()
+            for name, each in compared.items()
         }
-    lines = {name: lines_of(sentences, name) for name, sentences in given.items()}
-    check_used(as_given(settings), options_in(MetricConfig), Rules(lambda given: choose(list(names)), owners))
+    lines = {name: lines_of(sentences, name) for name, sentences in compared.items()}
+    check_used(as_given(given(config)), options_in(MetricConfig), Rules(lambda given: choose(list(names)), owners))
     try:
         yield open_input(list(names), Files(list(systems), numbers, given=lines), config)
     except WrongUsage:

@@ -1,80 +1,93 @@
 """Training: the function behind `synmt train`."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import Pair, lines_of_pairs, not_given, takes
+from synmt.api.given import Pairs, chosen_of, files_in, lines_of_pairs, public
+from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN
+from synmt.components.contract import DecoderComponent, EncoderComponent
 from synmt.model.config import ModelConfig
-from synmt.model.folder import ModelFolder
-from synmt.options import Rules, check_keywords, check_used
-from synmt.streams import Message, Notes, OnError, WrongUsage
-from synmt.streams.paths import check_apart
-from synmt.streams.process import random_numbers_kept
-from synmt.training.fit import Recipe
-from synmt.training.presets import DEFAULT
-from synmt.training.run import PairFiles, TrainingText
-from synmt.training.run import train as train_text
-from synmt.training.start import choose, configs_of, known, owners
+from synmt.model.folder import read_folder_config
+from synmt.nn.config import TransformerConfig
+from synmt.options import given
+from synmt.streams import OnError
+from synmt.text.tokenization import TextConfig
+from synmt.training.config import TrainingConfig
+from synmt.training.presets import components_of
+from synmt.training.run import PairFiles, train_with
 
-Pairs = str | Path | tuple[str | Path, str | Path] | PairFiles | Iterable[Pair]
+System = str | EncoderComponent | DecoderComponent
 
 
-@takes(*not_given(known()))
+@public
 def train(
     pairs: Pairs,
     dev: Pairs | None = None,
     *,
     out: str | Path,
+    model: System | Sequence[System] | None = None,
+    training: TrainingConfig = TrainingConfig(),
+    network: TransformerConfig = TransformerConfig(),
+    text: TextConfig = TextConfig(),
+    preset: str | None = None,
+    init: str | Path | None = None,
+    codes: str | Path | None = None,
+    split_arcs: bool = False,
+    root_arc: bool = False,
     resume: bool = False,
     device: str = "auto",
     on_error: OnError = "fail",
     prepared: str | Path | None = None,
     jobs: int = 1,
-    **settings: Any,
 ) -> Path:
     """Train a translation model on sentence pairs, and return its folder, `out`.
 
     pairs, dev: for training and validation: (source file, target file), one file of `source TAB target` lines, or
-    (source, target) pairs. resume: continue the run in `out`; on_error: fail, or blank: a bad pair is left out and
-    counted in a warning; prepared: the folder for prepared pairs, None for the user's cache; jobs: processes that
-    prepare them. settings: the options of `synmt train`. Progress goes to stderr.
+    (source, target) pairs. model: a component by name, or with its options, such as `Pascal(heads=2)`; or several, each
+    for its own side; None: sequence, or the model of `init`. preset: decides the settings that the configs do not name;
+    init: a model to continue training; codes: BPE codes to use; split_arcs, root_arc: as in `synmt train`; resume:
+    continue the run in `out`; on_error: fail, or blank: a bad pair is left out and counted in a warning; prepared: the
+    folder for prepared pairs, None for the user's cache; jobs: processes that prepare them. Progress goes to stderr.
 
     Raises BadInput, TypeError and ValueError, also for a setting that has no effect.
     """
-    check_keywords(settings, known())
-    given = {name: value for name, value in settings.items() if value is not None}
-    data, validation = files_of(pairs, "pairs"), None if dev is None else files_of(dev, "dev")
-    files = [file for each in (data, validation) if each for file in each.options().values()]
-    files += [given[name] for name in ("init", "codes") if name in given]
-    check_apart([("--out", str(out))], files)
-    start = ModelFolder.open(Path(given.pop("init")), ModelConfig) if "init" in given else None
-    flags = {name.replace("_", "-"): value for name, value in given.items()}
-    flags |= {"out": out} | ({"init": start} if start else {}) | ({"dev-tsv": dev} if validation else {})
-    config_of_start = start.config if start else None
-    try:
-        check_used(flags, known(), Rules(partial(choose, start=config_of_start), owners))
-        config, training = configs_of(given, config_of_start, data.source, data.target)
-    except ValueError as error:
-        raise WrongUsage(str(error)) from None
-    notes = Notes()
-    if "preset" not in given:
-        notes.add(Message(f"--preset {DEFAULT}, which suits a CPU; --preset few-pairs suits fewer than 3,000 pairs"))
-    text = TrainingText(data, config, Recipe(training, given.get("codes"), start), jobs)
-    folder = Path(prepared) if prepared else None
-    with random_numbers_kept():
-        train_text(Path(out), text, validation, resume, device, on_error, folder, notes)
+    others = {"preset": preset, "init": init, "codes": codes}
+    asked = given(training) | given(network) | given(text)
+    asked |= {name: str(value) for name, value in others.items() if value is not None}
+    asked |= {name: True for name, value in (("split_arcs", split_arcs), ("root_arc", root_arc)) if value}
+    if model is not None:
+        asked |= _system(model, read_folder_config(Path(init), ModelConfig)[0] if init else None)
+    train_with(
+        asked,
+        files_of(pairs, "pairs"),
+        None if dev is None else files_of(dev, "dev"),
+        Path(out),
+        resume,
+        device,
+        on_error,
+        Path(prepared) if prepared else None,
+        jobs,
+    )
     return Path(out)
+
+
+def _system(model: object, start: ModelConfig | None) -> dict[str, Any]:
+    """Return the options of a system, without its name if the model to start with has its components. Raises ValueError
+    and TypeError."""
+    names, options = chosen_of(model, [ENCODER_COMPONENTS, DECODER_COMPONENTS], "model")
+    if start and {*names} <= {*start.source.components, *start.target.components}:
+        return options
+    if len(names) == 1:
+        return {"model": names[0], **options}
+    sides = zip(*(components_of({"model": name}) for name in names), strict=True)
+    source, target = ([name for (name,) in side if name != PLAIN] or [PLAIN] for side in sides)
+    return {"source_syntax": "+".join(source), "target_syntax": "+".join(target), **options}
 
 
 def files_of(pairs: Pairs, name: str) -> PairFiles:
     """Return the files that the pairs are read from. name: of pairs without a file, in messages."""
-    if isinstance(pairs, PairFiles):
-        return pairs
-    if isinstance(pairs, str | Path):
-        return PairFiles(str(pairs))
-    if isinstance(pairs, tuple) and len(pairs) == 2 and all(isinstance(each, str | Path) for each in pairs):
-        source, target = map(str, pairs)
-        return PairFiles(source, target)
+    if files := files_in(pairs):
+        return PairFiles(files[0], files[1] if len(files) > 1 else None)
     return PairFiles(name, given=partial(lines_of_pairs, pairs, name))  # type: ignore[arg-type]

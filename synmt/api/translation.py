@@ -1,72 +1,73 @@
 """Translation: the functions behind `synmt translate` and `synmt logprob`."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import torch
 
-from synmt.api.given import Pair, Sentence, as_given, columns_of, config_of_all, lines_of, takes
+from synmt.api.given import Pairs, Sentence, as_given, columns_of, lines_of, public
+from synmt.components.contract import Task
 from synmt.data.words import say_doubts
 from synmt.device import Precision, local_device
 from synmt.inspection.matrix import Picture, draw_matrices
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
-from synmt.options import Rules, check_used, options_in, settings_of
-from synmt.search.config import LogprobConfig, SearchConfig, TranslateConfig, choose
+from synmt.options import Rules, check_used, given, options_in
+from synmt.search.config import InputConfig, LogprobConfig, SearchConfig, TranslateConfig, choose
 from synmt.search.scores import ForcedTarget, forcing, scored
 from synmt.search.stream import open_batches, source_sentences, words_of_sides
 from synmt.search.translation import Translation, Translator, load
 from synmt.streams import BadLines, Latest, Line, Notes, OnError, shown
 from synmt.streams.pool import processes
 
-OWN = ("n_best", "format", "precision", "jobs")  # settings that Model's methods decide themselves
-Opened = tuple[tuple[Path, ...], SearchConfig, TranslateConfig, str]
-OF_TEXT = [each for each in settings_of(TranslateConfig) if each.name not in OWN]
-OF_SEARCH = [*settings_of(SearchConfig), *OF_TEXT]
-OF_LOGPROB = [each for each in settings_of(LogprobConfig) if each.name not in OWN]
 OF_SETTINGS = options_in(SearchConfig) | options_in(TranslateConfig)
+Opened = tuple[tuple[Path, ...], SearchConfig, TranslateConfig, str]
 
 
-@takes(*OF_SEARCH)
+@public
 def translate(
     model: str | Path | Sequence[str | Path],
     sentences: Iterable[Sentence] | Path,
+    search: SearchConfig = SearchConfig(),
     *,
+    inputs: InputConfig = InputConfig(),
+    task: Task = "translate",
     device: str = "auto",
     precision: Precision = "auto",
     jobs: int = 1,
     on_error: OnError = "fail",
-    **settings: Any,
 ) -> Iterator[Translation]:
     """Yield the translation of each sentence by the model in a folder, or by the models in several folders together.
 
-    sentences: a file, or any iterable; jobs: processes; for the others see `Model.load` and `Model.translate`. Raises
-    BadInput, TypeError and ValueError.
+    device, precision: as for `Model.load`; the others as for `Model.translate`. Raises BadInput, TypeError and
+    ValueError.
     """
     folders = (model,) if isinstance(model, str | Path) else tuple(model)
     opened = Model.load(*folders, device=device, precision=precision)
-    return opened.translate(sentences, jobs=jobs, on_error=on_error, **settings)
+    return opened.translate(sentences, search, inputs=inputs, task=task, jobs=jobs, on_error=on_error)
 
 
-@takes(*OF_LOGPROB)
+@public
 def logprob(
     model: str | Path,
-    pairs: Iterable[Pair] | Path,
+    pairs: Pairs,
+    inputs: InputConfig = InputConfig(),
     *,
+    sum_trees: int = 0,
     device: str = "auto",
     precision: Literal["auto", "fp32", "bf16"] = "auto",
     on_error: OnError = "fail",
-    **settings: Any,
 ) -> Iterator[ForcedTarget]:
     """Yield the log-probability of each target, given its source, by the model in a folder.
 
-    pairs: (source, target) pairs, or a file of `source TAB target` lines; for the others see `Model.load` and
-    `Model.logprob`. Raises BadInput, TypeError and ValueError.
+    device, precision: as for `Model.load`; the others as for `Model.logprob`. Raises BadInput, TypeError and
+    ValueError.
     """
-    return Model.load(model, device=device, precision=precision).logprob(pairs, on_error=on_error, **settings)
+    opened = Model.load(model, device=device, precision=precision)
+    return opened.logprob(pairs, inputs, sum_trees=sum_trees, on_error=on_error)
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Model:
     precision: Precision
 
     @classmethod
-    @takes()
+    @public
     def load(cls, *folders: str | Path, device: str = "auto", precision: Precision = "auto") -> Self:
         """Load one model, or several that translate together by averaging their probabilities.
 
@@ -92,50 +93,64 @@ class Model:
         """
         if not folders:
             raise TypeError("no model to load")
-        config_of_all(TranslateConfig, {"precision": precision})  # refuse another one before loading
         opened = [ModelFolder.open(Path(folder), ModelConfig) for folder in folders]
         place = local_device(device)
         return cls(opened, [load(folder, place, precision) for folder in opened], place, precision)
 
-    @takes(*OF_SEARCH)
+    @public
     def translate(
-        self, sentences: Iterable[Sentence] | Path, *, jobs: int = 1, on_error: OnError = "fail", **settings: Any
+        self,
+        sentences: Iterable[Sentence] | Path,
+        search: SearchConfig = SearchConfig(),
+        *,
+        inputs: InputConfig = InputConfig(),
+        task: Task = "translate",
+        jobs: int = 1,
+        on_error: OnError = "fail",
     ) -> Iterator[Translation]:
         """Yield the translation of each sentence in order. The translation of an empty sentence is empty.
 
         It looks ahead over a bounded window, and translates sentences of similar length together.
-        sentences: a file, or any iterable; jobs: processes, each with all models.
-        settings: options of `synmt translate` under Search, `task`, `tokenizer`, `batch_tokens` and `max_tokens`.
+        sentences: a file, or any iterable; task: as in `synmt translate`; jobs: processes, each with all models.
         on_error: fail, or blank: a bad sentence gets an empty translation and is counted in a warning.
         Raises BadInput, TypeError and ValueError.
         """
-        return (best for best, *_ in self._found(sentences, None, on_error, settings, jobs))
+        return (best for best, *_ in self._found(sentences, None, search, inputs, task, on_error, jobs))
 
-    @takes(*OF_SEARCH)
+    @public
     def n_best(
-        self, sentences: Iterable[Sentence] | Path, n: int, *, on_error: OnError = "fail", **settings: Any
+        self,
+        sentences: Iterable[Sentence] | Path,
+        n: int,
+        search: SearchConfig = SearchConfig(),
+        *,
+        inputs: InputConfig = InputConfig(),
+        task: Task = "translate",
+        on_error: OnError = "fail",
     ) -> Iterator[list[Translation]]:
         """Yield at most n distinct translations of each sentence, best first; with `sample`, n random ones.
 
         As `translate`; `beam` must be at least n. Raises BadInput, TypeError and ValueError.
         """
-        return (found[:n] for found in self._found(sentences, n, on_error, settings))
+        return (found[:n] for found in self._found(sentences, n, search, inputs, task, on_error))
 
-    @takes(*OF_LOGPROB)
+    @public
     def logprob(
-        self, pairs: Iterable[Pair] | Path, *, on_error: OnError = "fail", **settings: Any
+        self, pairs: Pairs, inputs: InputConfig = InputConfig(), *, sum_trees: int = 0, on_error: OnError = "fail"
     ) -> Iterator[ForcedTarget]:
         """Yield the log-probability of each target, given its source, in nats: `total()`, and one for each subword.
 
-        settings: options of `synmt logprob`. on_error: fail, or blank: a bad pair gets no entries and is counted in a
-        warning. Raises BadInput, TypeError and ValueError, also for several models, and for a model loaded as int8.
+        pairs: (source, target) pairs, a file of `source TAB target` lines, or a source and a target file; sum_trees: as
+        in `synmt logprob`. on_error: fail, or blank: a bad pair gets no entries and is counted in a warning. Raises
+        BadInput, TypeError and ValueError, also for several models, and for a model loaded as int8.
         """
         folder = self._only("log-probabilities need")
-        config = config_of_all(LogprobConfig, settings, format="jsonl", precision=self.precision)
+        decided: dict[str, Any] = {"format": "jsonl", "precision": self.precision}
+        config = LogprobConfig(**asdict(inputs), sum_trees=sum_trees, **decided)
         translator = forcing(folder, self.device, config, self.models[0])
         return _forced(translator, config, pairs, on_error)
 
-    @takes()
+    @public
     def attention(
         self,
         sentence: Sentence,
@@ -154,8 +169,6 @@ class Model:
 
         folder = self._only("a picture needs")
         readers = {"source": read_sentence, "target": read_translation}
-        if side not in readers:
-            raise ValueError(f"side cannot be {side!r}")
         (line,) = lines_of([sentence], "sentence", "fail")
         shown = head_matrices(readers[side](folder, line), "weights", layer, head)
         return Picture(lambda figure: draw_matrices(figure, *shown))
@@ -166,34 +179,28 @@ class Model:
             raise ValueError(f"{what} exactly one model")
         return self.folders[0]
 
-    def _open(self, n: int | None, settings: dict[str, Any], jobs: int) -> tuple[Translator, TranslateConfig]:
-        own = {each.name for each in settings_of(TranslateConfig)} - {*OWN}
-        search = config_of_all(SearchConfig, {name: value for name, value in settings.items() if name not in own})
-        others = {name: value for name, value in settings.items() if name in own}
-        decided = {"n_best": n, "format": "jsonl", "precision": self.precision, "jobs": jobs}
-        config = config_of_all(TranslateConfig, {**others, **decided})
-        config.check_search(search)
-        choice = choose(self.folders[0].config.target, config)
-        check_used(as_given({**settings, **decided}), OF_SETTINGS, Rules(lambda given: choice))
-        return Translator.open_all(self.folders, self.device, search, config, self.models), config
-
     def _found(
         self,
         sentences: Iterable[Sentence] | Path,
         n: int | None,
+        search: SearchConfig,
+        inputs: InputConfig,
+        task: Task,
         on_error: OnError,
-        settings: dict[str, Any],
         jobs: int = 1,
     ) -> Iterator[list[Translation]]:
-        translator, config = self._open(n, settings, jobs)
+        decided: dict[str, Any] = {"n_best": n, "format": "jsonl", "precision": self.precision, "jobs": jobs}
+        config = TranslateConfig(**asdict(inputs), task=task, **decided)
+        config.check_search(search)
+        rules = Rules(lambda given: choose(self.folders[0].config.target, config))
+        check_used(as_given({**given(search), **given(inputs), **decided}), OF_SETTINGS, rules)
+        translator = Translator.open_all(self.folders, self.device, search, config, self.models)
         lines, bad = lines_of(sentences, "sentences", on_error), BadLines(on_error)
-        opened = tuple(each.path for each in self.folders), translator.search, config, str(self.device)
+        opened = tuple(each.path for each in self.folders), search, config, str(self.device)
         return _translations(translator, config, lines, bad, opened)
 
 
-def _forced(
-    translator: Translator, config: LogprobConfig, pairs: Iterable[Pair] | Path, on_error: OnError
-) -> Iterator[ForcedTarget]:
+def _forced(translator: Translator, config: LogprobConfig, pairs: Pairs, on_error: OnError) -> Iterator[ForcedTarget]:
     bad, notes, sides = BadLines(on_error), Notes(), words_of_sides(translator.config, config)
     yield from scored(translator, sides, columns_of(pairs, bad), config, bad, notes, Latest())
     say_doubts(bad, notes, *sides)

@@ -28,7 +28,7 @@ from synmt.challenge.pattern import (
     read_pattern,
     values_of,
 )
-from synmt.options import Setting, check_settings, chosen, config_of, options_in, setting
+from synmt.options import Checked, chosen, config_of, setting
 from synmt.streams import Message
 from synmt.trees.dependency import UNKNOWN
 from synmt.trees.record import ParseRecord, RecordError
@@ -38,7 +38,7 @@ Direction = Literal["before", "after"]
 
 
 @dataclass(frozen=True)
-class WordQuery:
+class WordQuery(Checked):
     """Conditions on a word: patterns, in which * matches any text and ? any letter, regardless of case; or a literal
     value in quotes, or a regular expression between slashes."""
 
@@ -66,7 +66,7 @@ class WordQuery:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class Shape(Checked):
     """The position of a word relative to its head, or a pattern."""
 
     min_distance: int = setting(0, "the head is more than N positions away; a root counts as position 0", most=10**6)
@@ -77,7 +77,7 @@ class Shape:
 
     def __post_init__(self) -> None:
         """Raise ValueError for a setting out of bounds, and for a pattern that cannot be read."""
-        check_settings(self)
+        super().__post_init__()
         if self.pattern is not None:
             read_pattern(self.pattern)
 
@@ -122,20 +122,20 @@ class Query(Shape):
         return names.index(node) if node else 0
 
 
-def known() -> dict[str, Setting]:
-    """Return the options of a query without links, by name."""
-    return {**options_in(WordQuery), **options_in(WordQuery, "head-"), **options_in(Shape)}
-
-
 def query_of(options: Mapping[str, Any]) -> Query:
-    """Return the query of these options, given as keywords. Raises ValueError, also if every word would match."""
+    """Return the query of these options, by name. Raises ValueError as `check_asked`."""
     word, head = (config_of(WordQuery, options, prefix) for prefix in ("", "head-"))
     query = Query(word, head, **chosen(Shape, options))
+    check_asked(query)
+    return query
+
+
+def check_asked(query: Query) -> None:
+    """Raise ValueError for conditions that a pattern replaces, and for a query that every word would match."""
     if query.pattern and query != Query(pattern=query.pattern):
         raise ValueError(Message("--pattern replaces all other conditions"))
     if query == Query():
         raise ValueError(Message("a query needs a condition, such as --relation or --word"))
-    return query
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import click
 from synmt.cli.metric_options import output_format
 from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, in_section
+from synmt.metrics.config import TableForm
 from synmt.options import MOST_JOBS
 from synmt.streams import WrongUsage, write_lines
 
@@ -67,7 +68,7 @@ def command(
     out: Path | None,
     jobs: int,
     against: str | None,
-    form: str,
+    form: TableForm,
     page: Path | None,
     is_list: bool,
     task: int | None,

@@ -1,6 +1,5 @@
 """`synmt train`"""
 
-import inspect
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from synmt.cli.sections import SectionCommand, in_section, options_of, options_o
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.nn.config import TransformerConfig
 from synmt.options import MOST_JOBS
+from synmt.streams import OnError
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TrainingConfig
 from synmt.training.start import RULES, SystemConfig
@@ -73,15 +73,19 @@ def command(
     dev_source: str | None,
     dev_target: str | None,
     dev_tsv: str | None,
-    **asked: Any,
+    out: Path,
+    resume: bool,
+    device: str,
+    on_error: OnError,
+    prepared: Path | None,
+    jobs: int,
+    **settings: Any,
 ) -> None:
     """Train a translation model on sentence pairs.
 
     Raw text is parsed first if the system needs trees. Under torchrun, all processes share the work.
     """
-    from synmt.api.training import train
-    from synmt.training.run import pair_files
+    from synmt.training.run import pair_files, train_with
 
     dev = pair_files(dev_source, dev_target, dev_tsv) if dev_source or dev_target or dev_tsv else None
-    unwrapped = inspect.unwrap(train)  # whose messages name options
-    unwrapped(pair_files(source, target, tsv), dev, **asked)
+    train_with(settings, pair_files(source, target, tsv), dev, out, resume, device, on_error, prepared, jobs)

@@ -40,7 +40,7 @@ from synmt.components.fields import (
 from synmt.components.state import Automaton, StateFields, WordState
 from synmt.components.values import in_heads, penalties_of, shared_or_per_layer
 from synmt.nn.config import TransformerConfig
-from synmt.options import Preset, check_settings, rate, setting
+from synmt.options import Checked, Preset, rate, setting
 from synmt.streams import counted
 from synmt.text.bpe import JOINER, Segment
 from synmt.text.vocabulary import Vocabulary, structural
@@ -121,7 +121,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Component:
+class Component(Checked):
     """What components of both sides share.
 
     training_only: the trained model works as if the component were absent, and needs none of its fields.
@@ -131,10 +131,6 @@ class Component:
     training_only: ClassVar[bool] = False
     cites: ClassVar[tuple[str, ...]] = ()
     presets: ClassVar[Mapping[str, Preset]] = {}
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for options out of bounds."""
-        check_settings(self)
 
     def check_hooks(self) -> None:
         """Raise TypeError for a hook that could have no effect."""

@@ -1,5 +1,7 @@
 """Scores of translations, parses and word links. No torch."""
 
+from typing import Annotated, Literal
+
 from synmt.registry import Registry
 
 # Callables by name that take a `MetricConfig` and return a `Metric`. Their attribute `uses` lists the options of
@@ -39,3 +41,11 @@ METRICS = Registry(
         "wPwA": "synmt.metrics.links:wPwA",
     },
 )
+MetricName = Annotated[  # other packages add metrics
+    Literal[
+        "bleu", "chrf", "chrf+", "chrf++", "ter", "ribes", "evalb", "upos", "uas", "las", "clas", "mlas", "blex",
+        "words", "tokens", "sentences", "xpos", "ufeats", "alltags", "lemmas", "elas", "eulas", "aer", "precision",
+        "recall", "f1", "cPcA", "wPcA", "cPwA", "wPwA",
+    ],
+    "name",
+]  # fmt: skip

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from synmt.metrics import METRICS
 from synmt.options import Checked, Choice, option_names, setting
@@ -13,7 +13,8 @@ Maker = TypeVar("Maker", bound=Callable[..., Any])  # a function or class that m
 # Kinds of items that metrics compare. Their types are str, Tree | None, ParseRecord and Links; for the last two kinds,
 # a Prediction, or links with their scores, is compared with Links.
 Compared = Literal["translations", "trees", "records", "links", "predictions", "scored links"]
-FORMS = "text", "tsv", "csv", "json", "jsonl", "latex"  # of a table of scores
+TableForm = Literal["text", "tsv", "csv", "json", "jsonl", "latex"]  # of a table of scores
+FORMS: tuple[TableForm, ...] = get_args(TableForm)
 
 
 @dataclass(frozen=True)

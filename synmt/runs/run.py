@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from synmt.api.given import RuntimeConfig
 from synmt.inspection.matrix import Picture
-from synmt.metrics.config import FORMS
+from synmt.metrics.config import FORMS, TableForm
 from synmt.model.files import write_output
 from synmt.runs.aligners import Aligners
 from synmt.runs.file import LOSS, RunFile, read_run, safe_path, with_options
@@ -122,10 +122,10 @@ class Run:
         with folder.opened(shared=True):
             do_all(folder, needed, self.jobs)
 
-    def table(self, form: str = "text", page: str | Path | None = None) -> Iterator[str]:
+    def table(self, form: TableForm = "text", page: str | Path | None = None) -> Iterator[str]:
         """Do all steps that remain, and return the lines of the table. Raises BadInput.
 
-        form: one of FORMS; page: a file for the report. Raises WrongUsage for another form, and for a page
+        form: of the table; page: a file for the report. Raises WrongUsage for another form, and for a page
         that cannot be written, or that is an input or among the files of the run.
         """
         if form not in FORMS:

@@ -39,7 +39,7 @@ class Message(str):
     """A message that names options, such as --max-words, as the command line does. A message of any other type names
     none, so the text of a user stays as it is.
 
-    in_python: the message for Python, which names keywords instead, such as max_words.
+    in_python: the message for Python, which names fields instead, such as max_words.
     """
 
     in_python: str
@@ -95,7 +95,7 @@ class BadInput(Exception):
 
     @property
     def in_python(self) -> "BadInput":
-        """This error for Python, with the names of keywords instead of options."""
+        """This error for Python, with the names of fields instead of options."""
         return BadInput(str(in_python(self.cause)), self.place) if isinstance(self.cause, Message) else self
 
 
@@ -179,8 +179,11 @@ class Note(UserWarning):
 
 
 def note(text: str) -> None:
-    """Warn of something that a user should know."""
-    warnings.warn(text, Note, stacklevel=3)
+    """Warn of something that a user should know, at the line of Python that called synmt."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("synmt", "contextlib"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, Note, stacklevel=level)
 
 
 class Notes:

@@ -2,11 +2,12 @@
 
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 
@@ -22,6 +23,7 @@ from synmt.model.files import check_free
 from synmt.model.folder import ModelFolder
 from synmt.model.made import differing, digest
 from synmt.nn.prefixes import PrefixPlan
+from synmt.options import Rules, check_used
 from synmt.streams import (
     BadInput,
     BadLines,
@@ -34,6 +36,8 @@ from synmt.streams import (
     read_lines,
     read_parallel,
 )
+from synmt.streams.paths import check_apart
+from synmt.streams.process import random_numbers_kept
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import Words, note_tokenizers
 from synmt.text.vocabulary import Vocabulary
@@ -42,6 +46,8 @@ from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
 from synmt.training.fit import Recipe, fit
 from synmt.training.log import check_installed
+from synmt.training.presets import DEFAULT
+from synmt.training.start import choose, configs_of, known, owners
 from synmt.training.validation import Validation
 
 
@@ -237,6 +243,41 @@ def train(
         if processes.first:
             check_free(path, resume)  # again, since another process may have made the model meanwhile
         fit(path, model, translation, text.recipe, processes, announce=announce, conclude=conclude)
+
+
+def train_with(
+    options: Mapping[str, Any],
+    pairs: PairFiles,
+    dev: PairFiles | None,
+    out: Path,
+    resume: bool,
+    device: str,
+    on_error: OnError,
+    prepared: Path | None,
+    jobs: int,
+) -> None:
+    """Train as `train` with the given options of `synmt train`, by name with `_` for `-`; None is not given.
+
+    jobs: processes that prepare the pairs. Raises BadInput and WrongUsage, also for an option that has no effect.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    files = [file for each in (pairs, dev) if each for file in each.options().values()]
+    check_apart([("--out", str(out))], [*files, *(given[name] for name in ("init", "codes") if name in given)])
+    start = ModelFolder.open(Path(given.pop("init")), ModelConfig) if "init" in given else None
+    flags = {name.replace("_", "-"): value for name, value in given.items()}
+    flags |= {"out": out} | ({"init": start} if start else {}) | ({"dev-tsv": dev} if dev else {})
+    config_of_start = start.config if start else None
+    try:
+        check_used(flags, known(), Rules(partial(choose, start=config_of_start), owners))
+        config, training = configs_of(given, config_of_start, pairs.source, pairs.target)
+    except ValueError as error:
+        raise WrongUsage(str(error)) from None
+    notes = Notes()
+    if "preset" not in given:
+        notes.add(Message(f"--preset {DEFAULT}, which suits a CPU; --preset few-pairs suits fewer than 3,000 pairs"))
+    text = TrainingText(pairs, config, Recipe(training, given.get("codes"), start), jobs)
+    with random_numbers_kept():
+        train(out, text, dev, resume, device, on_error, prepared, notes)
 
 
 def _beginning(pairs: int, folder: ModelFolder[ModelConfig], learner: nn.Module) -> str:

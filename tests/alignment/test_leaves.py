@@ -42,8 +42,10 @@ finally:
 LINKS = """
 import json, sys
 import synmt
+from synmt.alignment import ALIGNERS
 pairs, methods = json.loads(sys.argv[1])
-found = {name: synmt.align(pairs, name, tokenizer="none", **settings) for name, settings in methods.items()}
+text = synmt.TextConfig(tokenizer="none")
+found = {name: synmt.align(pairs, ALIGNERS[name](**options), text=text) for name, options in methods.items()}
 print(json.dumps({name: [str(each) for each in links] for name, links in found.items()}))
 """
 
@@ -126,7 +128,7 @@ def test_other_methods_find_the_same_links_without_the_folder(encoder: Path, tmp
     methods = ["hmm+neural-hmm", *(name for name in rest if name not in MODULES or find_spec(MODULES[name]))]
     assert len(methods) > 3
     sentences = [(" ".join(pair.source.tokens), " ".join(pair.target.tokens)) for pair in bitext()[0]]
-    own = {"embeddings": {"embeddings_encoder": str(encoder), "embeddings_layer": 1}}
+    own = {"embeddings": {"encoder": str(encoder), "layer": 1}}
     given = json.dumps([sentences, {name: own.get(name, {}) for name in methods}])
     found, expected = (json.loads(run(["-c", LINKS, given], place)) for place in (tmp_path, ROOT))
     assert found.keys() == set(methods) and all(len(lines) == len(sentences) for lines in found.values())

@@ -11,18 +11,15 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from synmt.alignment.aligner import NO_NEEDS, FittedText, new_folder, read_saved, write_saved
-from synmt.options import check_settings, setting
+from synmt.options import Checked, setting
 from synmt.text.links import DirectedLinks
 
 
 @dataclass(frozen=True)
-class SamePlaces:
+class SamePlaces(Checked):
     shift: int = setting(0, "how many words further on the target's are")
     text: FittedText | None = None
     heuristic: ClassVar[str] = "union"
-
-    def __post_init__(self):
-        check_settings(self)
 
     def needs(self, settings=None):
         return NO_NEEDS

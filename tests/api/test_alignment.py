@@ -8,22 +8,35 @@ from typing import Any
 import pytest
 
 import synmt
+from synmt import (
+    AlignConfig,
+    Embeddings,
+    Hmm,
+    NeuralHmm,
+    SymmetrizeConfig,
+    TextConfig,
+    TrainingConfig,
+    TransformerConfig,
+)
+from synmt.alignment.published.mask_align.aligner import MaskAlign
+from synmt.components.encoder.pascal import Pascal
 from synmt.streams import Note
 from tests.alignment.words import bitext
-from tests.cli.commands import in_process
+from tests.cli.commands import in_process, output_of
 
+WORDS = TextConfig(tokenizer="none")
 PAIRS = [(" ".join(source), " ".join(target)) for source, target, _ in bitext(50)]
 TEXT = "".join(f"{source}\t{target}\n" for source, target in [*PAIRS, ("", "")]).encode()
 
 
 def test_alignments_equal_those_of_the_command(tmp_path: Path) -> None:
     fitted = in_process("align", "--tokenizer", "none", text=TEXT).decode().splitlines()
-    found = list(synmt.align([*PAIRS, ("", "")], tokenizer="none", out=tmp_path / "kept"))
+    found = list(synmt.align([*PAIRS, ("", "")], text=WORDS, out=tmp_path / "kept"))
     assert list(map(str, found)) == fitted
     assert [(" ".join(each.source), " ".join(each.target)) for each in found] == [*PAIRS, ("", "")]
     aligner = synmt.Aligner.load(tmp_path / "kept")
     assert repr(aligner) == "<Aligner auto>"
-    again = aligner.link([(source.split(), target.split()) for source, target in PAIRS], threshold=1.0)
+    again = aligner.link([(source.split(), target.split()) for source, target in PAIRS], AlignConfig(threshold=1.0))
     expected = in_process("link", str(tmp_path / "kept"), "--threshold", "1", text=TEXT).decode().splitlines()
     assert [str(each) for each in again] == expected[:-1] != fitted[:-1]
 
@@ -32,7 +45,7 @@ def test_a_bad_line_of_a_file_may_stay_empty(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs"
     pairs.write_bytes(TEXT + b"\xff\ta\n")
     with pytest.warns(UserWarning, match="1 bad line left empty"):
-        found = list(synmt.align(pairs, "hmm", tokenizer="none", out=tmp_path / "kept", on_error="blank"))
+        found = list(synmt.align(pairs, "hmm", text=WORDS, out=tmp_path / "kept", on_error="blank"))
     with pytest.warns(UserWarning, match="1 bad line left empty"):
         again = list(synmt.Aligner.load(tmp_path / "kept").link(pairs, on_error="blank"))
     assert list(map(str, found)) == list(map(str, again)) and str(found[-1]) == ""
@@ -51,16 +64,17 @@ def test_notes_are_those_of_the_command(tmp_path: Path) -> None:
     base = f"{links} has no link to a word 0, so its words count from 1"
     assert notes_of(lambda: list(synmt.symmetrize([links], pairs))) == [base]
     links.write_text("0-0\n" + "\n" * 24)
-    found = notes_of(lambda: list(synmt.symmetrize([links], pairs, heuristic="mean", threshold=0.5)))
+    found = notes_of(lambda: list(synmt.symmetrize([links], pairs, SymmetrizeConfig(heuristic="mean", threshold=0.5))))
     assert found == ["most pairs have no link (24 of 25): lower threshold"]
-    found = notes_of(lambda: list(synmt.align(pairs, "hmm", target_language="de")))
+    found = notes_of(lambda: list(synmt.align(pairs, "hmm", text=TextConfig(target_language="de"))))
     assert found == ["source text is tokenized as en, target text as de"]
 
 
 def test_defaults_without_effect_are_left_out() -> None:
     """A value that is the default is accepted wherever the setting may be left out."""
-    given: dict[str, Any] = {"tree_dropout": 0.0, "norm": "post", "pascal_heads": 2, "embeddings_layer": 8}
-    for method in ("hmm", "auto"):
+    given: dict[str, Any] = {"training": TrainingConfig(tree_dropout=0.0), "network": TransformerConfig(norm="post")}
+    methods: list[Any] = ["hmm", "auto"]
+    for method in methods:
         plain, same = (list(synmt.align(PAIRS, method, **more)) for more in ({}, given))
         assert same == plain
 
@@ -81,6 +95,20 @@ def test_scores_equal_those_in_json() -> None:
         assert round(each.confidence, 6) == expected["confidence"]
 
 
+def test_two_files_are_linked_as_by_the_command(tmp_path: Path) -> None:
+    """Their suffixes name the languages."""
+    files = tmp_path / "a.de", tmp_path / "a.fr"
+    for file, lines in zip(files, zip(*PAIRS, strict=True), strict=True):
+        file.write_text("".join(f"{line}.\n" for line in lines))
+    (tmp_path / "links").write_text("0-0\n" * len(PAIRS))
+    fitted = output_of("align", "--method", "hmm", *files).decode().splitlines()
+    assert list(map(str, synmt.align(files, "hmm", out=tmp_path / "hmm"))) == fitted
+    assert list(map(str, synmt.link(tmp_path / "hmm", files))) == fitted
+    assert len(list(synmt.symmetrize(tmp_path / "links", files))) == len(PAIRS)
+    with pytest.raises(synmt.BadInput, match="the text is in nl, but the aligner was fitted to de and fr"):
+        synmt.link(tmp_path / "hmm", files, text=TextConfig(source_language="nl"))
+
+
 def test_without_a_folder_an_aligner_is_fitted_first() -> None:
     pairs = iter(PAIRS)
     found = synmt.align(pairs)
@@ -89,7 +117,8 @@ def test_without_a_folder_an_aligner_is_fitted_first() -> None:
 
 
 def test_a_fit_is_resumed_by_its_own_method(tmp_path: Path) -> None:
-    tiny: dict[str, Any] = {"width": 8, "feedforward": 8, "heads": 2, "epochs": 1, "tokenizer": "none"}
+    network, training = TransformerConfig(width=8, feedforward=8, heads=2), TrainingConfig(epochs=1)
+    tiny: dict[str, Any] = {"network": network, "training": training, "text": WORDS}
     fitted = synmt.align(PAIRS, "naive-att", out=tmp_path / "kept", **tiny)
     resumed = synmt.align(PAIRS, out=tmp_path / "kept", resume=True, **tiny)
     assert list(map(str, resumed)) == list(map(str, fitted))
@@ -98,30 +127,57 @@ def test_a_fit_is_resumed_by_its_own_method(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "kind", "cause"),
     [
-        (lambda: synmt.align(PAIRS, "hm"), ValueError, "unknown method 'hm'"),
-        (lambda: synmt.align(PAIRS, epoch=3), TypeError, "unknown setting 'epoch'"),  # type: ignore[call-arg]
-        (lambda: synmt.align(PAIRS, "hmm", width=3), ValueError, "hmm does not use width; it belongs to auto"),
-        (lambda: synmt.symmetrize("x", PAIRS, epochs=3), TypeError, "unknown setting 'epochs'"),  # type: ignore[call-arg]
-        (lambda: synmt.symmetrize("x", PAIRS, format="talp"), TypeError, "unknown setting 'format'"),  # type: ignore[call-arg]
-        (lambda: synmt.symmetrize("x", PAIRS, heuristic="union"), ValueError, "^union merges two files of links"),
+        (lambda: synmt.align(PAIRS, "hm"), ValueError, "unknown method 'hm'"),  # type: ignore[arg-type]
+        (lambda: synmt.align(PAIRS, []), ValueError, r"^method cannot be \[\]$"),
+        (lambda: synmt.align(PAIRS, Pascal()), TypeError, "^method cannot be Pascal"),  # type: ignore[arg-type]
+        (
+            lambda: synmt.align(PAIRS, MaskAlign(links_by="posterior")),
+            TypeError,
+            "^method: links_by is not an option of",
+        ),
+        (lambda: synmt.align(PAIRS, ["hmm", Hmm()]), ValueError, r"unknown method 'hmm\+hmm'"),
+        (lambda: synmt.align(PAIRS, epochs=3), TypeError, "'epochs'"),  # type: ignore[call-arg]
+        (lambda: TrainingConfig(epoch=3), TypeError, "^TrainingConfig has no 'epoch'; did you mean 'epochs'[?]$"),  # type: ignore[call-arg]
+        (lambda: synmt.align(PAIRS, Hmm(agreement=3, trees=True)), ValueError, "^agreement has no effect with trees$"),
+        (lambda: synmt.align(PAIRS, MaskAlign(guidance=3)), ValueError, "^mask_align_guidance needs guide$"),
+        (
+            lambda: synmt.align(PAIRS, "hmm", network=TransformerConfig(width=32)),
+            ValueError,
+            "hmm does not use width; it belongs to auto",
+        ),
+        (lambda: synmt.align(PAIRS, links=AlignConfig(format="talp")), ValueError, "^format has no effect: it belongs"),
+        (lambda: synmt.symmetrize("x", PAIRS, SymmetrizeConfig(scores=True)), ValueError, "^scores has no effect: it"),
+        (
+            lambda: synmt.symmetrize("x", PAIRS, SymmetrizeConfig(heuristic="union")),
+            ValueError,
+            "^union merges two files of links",
+        ),
         (lambda: synmt.align(PAIRS, "hmm", device="cpu"), ValueError, "^hmm does not use device; it belongs to auto, "),
         (lambda: synmt.align(PAIRS, resume=True), ValueError, "^resume needs out$"),
         (lambda: synmt.align(PAIRS, "hmm", out="x", resume=True), ValueError, "^hmm does not use resume; it belongs"),
-        (lambda: synmt.align([], "embeddings", symmetrize="mean"), ValueError, "^symmetrize mean: only links with w"),
+        (
+            lambda: synmt.align([], "embeddings", AlignConfig(symmetrize="mean")),
+            ValueError,
+            "^symmetrize mean: only links with w",
+        ),
         (
             lambda: synmt.align(PAIRS, "mask-align", preset="large"),
             ValueError,
             "has no preset large, only small, paper$",
         ),
-        (lambda: synmt.align(PAIRS, "hmm", hmm_rounds=-1), ValueError, "^hmm_rounds cannot be -1$"),
-        (lambda: synmt.align(PAIRS, neural_hmm_null=0), ValueError, "^neural_hmm_null cannot be 0$"),
+        (lambda: synmt.align(PAIRS, Hmm(rounds=-1)), ValueError, "^rounds cannot be -1$"),
+        (lambda: synmt.align(PAIRS, NeuralHmm(null=0)), ValueError, "^null cannot be 0$"),
         (lambda: synmt.align(PAIRS, guide="links"), ValueError, "auto does not use guide; it belongs to mask-align"),
-        (lambda: synmt.align(PAIRS, links_by="posterior"), ValueError, "auto does not use links_by"),
-        (lambda: synmt.align(PAIRS, "embeddings", embeddings_alpha=0.5), ValueError, "needs embeddings_rule itermax"),
-        (lambda: synmt.align(PAIRS, threshold=3), ValueError, "threshold cannot be 3"),
+        (lambda: synmt.align(PAIRS, links=AlignConfig(links_by="posterior")), ValueError, "auto does not use links_by"),
+        (lambda: synmt.align(PAIRS, Embeddings(alpha=0.5)), ValueError, "^alpha needs rule itermax$"),
+        (lambda: synmt.align(PAIRS, links=AlignConfig(threshold=3)), ValueError, "threshold cannot be 3"),
         (lambda: synmt.align([]), synmt.BadInput, "no sentence pairs"),
-        (lambda: synmt.align([("a", "b"), ("a", "")], max_words=0), ValueError, "max_words cannot be 0"),
-        (lambda: synmt.align([("a b c", "b")], max_words=2), synmt.BadInput, "^no sentence pairs to learn from$"),
+        (lambda: AlignConfig(max_words=0), ValueError, "max_words cannot be 0"),
+        (
+            lambda: synmt.align([("a b c", "b")], links=AlignConfig(max_words=2)),
+            synmt.BadInput,
+            "^no sentence pairs to learn from$",
+        ),
         (lambda: synmt.Aligner.load("nothing"), synmt.BadInput, "^nothing/config.json: "),
     ],
 )

@@ -24,7 +24,7 @@ NO_ITEMS: tuple[object, ...] = (None, 3, 1.5, object(), b"", b"x", {}, {"a": "b"
 @pytest.fixture(scope="module")
 def aligner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("aligner") / "out"
-    list(synmt.align(PAIRS, "hmm", out=out, hmm_rounds=1))
+    list(synmt.align(PAIRS, synmt.Hmm(rounds=1), out=out))
     return out
 
 
@@ -43,7 +43,7 @@ def calls(folder: Path, aligner: Path, model: Path) -> dict[str, tuple[Callable[
         "parse": (synmt.parse, {"sentences": ["a b"], "parser": "udpipe"}),
         "project": (synmt.project, {"pairs": [(RECORD, "b", "0-0")]}),
         "markup": (synmt.markup, {"pairs": [("<b>a</b>", "b", "0-0")]}),
-        "query": (synmt.query, {"sentences": [RECORD], "word": "a"}),
+        "query": (synmt.query, {"sentences": [RECORD], "asked": "V []"}),
         "score": (synmt.score, {"hypotheses": ["a"], "references": ["a"], "metrics": "bleu"}),
         "significance": (synmt.significance, {"systems": {"x": ["a"], "y": ["b"]}, "references": ["a"]}),
         "translate": (synmt.translate, {"model": folder / "none", "sentences": ["a"]}),
@@ -122,10 +122,9 @@ def test_several_files_of_links_are_not_none() -> None:
             synmt.symmetrize(nothing, PAIRS)
 
 
-@pytest.mark.parametrize("name", ["guide", "models", "source_language", "preset"])
-def test_a_setting_that_names_something_is_not_empty(name: str) -> None:
-    with pytest.raises(ValueError, match=rf"^{name} cannot be ''"):
-        synmt.align(PAIRS, "mask-align", **{name: ""})  # type: ignore[arg-type]
+def test_a_setting_that_names_something_is_not_empty() -> None:
+    with pytest.raises(ValueError, match=r"^source_language cannot be ''"):
+        synmt.TextConfig(source_language="")
 
 
 def test_no_sentences_give_no_results(aligner: Path) -> None:

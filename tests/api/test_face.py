@@ -1,5 +1,6 @@
 """What `import synmt` provides: names that are loaded on first use."""
 
+import ast
 import inspect
 import re
 import subprocess
@@ -9,22 +10,25 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import synmt
-from synmt.alignment import choice
-from synmt.metrics.config import MetricConfig, owners
+from synmt import AlignConfig, MetricConfig, ParserConfig, TextConfig, TrainingConfig, TransformerConfig
+from synmt.alignment import ALIGNERS, MethodName, choice
+from synmt.api.alignment import OF_LINES
+from synmt.metrics import METRICS, MetricName
 from synmt.metrics.config import choose as choose_metrics
+from synmt.metrics.config import owners
 from synmt.metrics.significance import Comparison
-from synmt.options import Choice, Rules, Setting, options_in, without_effect
-from synmt.parsers.config import RULES, ParserConfig
+from synmt.options import Checked, Choice, Rules, Setting, options_in, without_effect
+from synmt.parsers.config import RULES
+from synmt.registry import Registry
 from synmt.runs.file import RunFile
 from synmt.search.scores import ForcedTarget
 from synmt.streams import Note, in_python
 from synmt.training import start
-from tests.api.stub import STUB, stub
 
 HEAVY = "benepar", "click", "msgspec", "numpy", "sacrebleu", "spacy", "torch", "transformers"
 
@@ -36,15 +40,19 @@ def loaded(program: str) -> list[str]:
     return done.stdout.split()
 
 
-def test_type_stubs_match_the_signatures() -> None:
-    assert STUB.read_text(encoding="utf-8") == stub(), "run python -m tests.api.stub"
+def test_the_types_are_those_of_the_names() -> None:
+    """Type checkers read the imports; at run time, the same names come from the same modules."""
+    tree = ast.parse(Path(synmt.__file__).read_text(encoding="utf-8"))
+    imports = [each for each in ast.walk(tree) if isinstance(each, ast.ImportFrom) and "synmt." in (each.module or "")]
+    assert {name.name: each.module for each in imports for name in each.names} == synmt._PLACES
+    assert all(name.name == name.asname for each in imports for name in each.names)
 
 
-def test_every_setting_is_a_keyword() -> None:
-    translate, train = inspect.signature(synmt.translate).parameters, inspect.signature(synmt.train).parameters
-    assert translate["alpha"].default == 0.6 and translate["alpha"].annotation is float
-    assert train["pascal_heads"].annotation == int | None
-    assert not [each for each in [*translate.values(), *train.values()] if each.kind is each.VAR_KEYWORD]
+@pytest.mark.parametrize(
+    ("names", "known"), [(MethodName, ALIGNERS), (MetricName, METRICS)], ids=["methods", "metrics"]
+)
+def test_the_types_of_names_list_what_the_registries_have(names: Any, known: Registry) -> None:
+    assert set(known._own) <= set(get_args(get_args(names)[0]))
 
 
 def public() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -53,7 +61,7 @@ def public() -> Iterator[tuple[str, Callable[..., Any]]]:
         made = getattr(synmt, name)
         if inspect.isfunction(made):
             yield name, made
-        elif inspect.isclass(made) and not issubclass(made, Exception):
+        elif inspect.isclass(made) and not issubclass(made, Exception | Checked):
             own = [each for each, method in vars(made).items() if isinstance(method, FunctionType | classmethod)]
             yield from ((f"{name}.{each}", getattr(made, each)) for each in own if not each.startswith("_"))
 
@@ -105,35 +113,42 @@ def some_value(setting: Setting) -> Any:
     return next(value for value in possible if value != setting.default)
 
 
-@pytest.mark.parametrize("name", ["align", "parse", "score", "significance", "train"])
+SIZES = {"width": 64, "heads": 2}  # of a network that can be made
+CONFIGS: dict[str, dict[str, type]] = {
+    "align": {"links": AlignConfig, "text": TextConfig, "training": TrainingConfig, "network": TransformerConfig},
+    "parse": {"parser": ParserConfig},
+    "score": {"config": MetricConfig},
+    "significance": {"config": MetricConfig},
+    "train": {"text": TextConfig, "training": TrainingConfig, "network": TransformerConfig},
+}
+
+
+@pytest.mark.parametrize("name", CONFIGS)
 def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
-    """As on the command line, with a message that names the keyword."""
+    """As on the command line, with a message that names the field."""
     metrics = options_in(MetricConfig), Rules(lambda given: choose_metrics(["bleu", "chrf"]), owners)
     calls: dict[str, tuple[Callable[..., object], Mapping[str, Setting], Rules, dict[str, Any]]] = {
-        "align": (partial(synmt.align, [], "auto"), choice.known(), choice.RULES, {"format": "jsonl"}),
-        "parse": (partial(synmt.parse, [], "udpipe"), options_in(ParserConfig), RULES, {"parser": "udpipe"}),
+        "align": (partial(synmt.align, [], "hmm"), choice.known(), choice.RULES, {"format": "jsonl", "method": "hmm"}),
+        "parse": (partial(synmt.parse, []), options_in(ParserConfig), RULES, {"parser": "udpipe"}),
         "score": (partial(synmt.score, ["a"], ["a"]), *metrics, {}),
         "significance": (partial(synmt.significance, {"a": ["a"], "b": ["b"]}, ["a"]), *metrics, {}),
         "train": (partial(synmt.train, [], out=tmp_path), start.known(), start.RULES, {"out": tmp_path}),
     }
     function, known, rules, given = calls[name]
-    keywords = inspect.signature(getattr(synmt, name)).parameters
     defaults = {**{option: each.default for option, each in known.items()}, **rules.choose(given).defaults, **given}
     refused = 0
-    for option, each in known.items():
-        if option == "init":  # the folder of a model
-            continue
-        keyword = option.replace("-", "_")
-        value = some_value(replace(each, default=defaults[option]))
-        cause = without_effect({**given, option: value}, known, rules)[0].get(option)
-        if keyword not in keywords:
-            with pytest.raises(TypeError, match=f"unknown setting '{keyword}'"):
-                function(**{keyword: value})
-        elif cause:
-            with pytest.raises(ValueError, match=f"^{re.escape(str(in_python(cause)))}$"):
-                function(**{keyword: value})
-            refused += 1
-    assert refused >= {"align": 70, "train": 30, "score": 4, "significance": 4, "parse": 2}[name]
+    for parameter, config in CONFIGS[name].items():
+        for option, each in options_in(config).items():
+            if option not in defaults or option == "format":
+                continue
+            value = SIZES.get(option) or some_value(replace(each, default=defaults[option]))
+            cause = without_effect({**given, option: value}, known, rules)[0].get(option)
+            if cause and each.name not in OF_LINES:
+                settings = {"parser": "udpipe"} if name == "parse" else {}
+                with pytest.raises(ValueError, match=f"^{re.escape(str(in_python(cause)))}$"):
+                    function(**{parameter: config(**{**settings, each.name: value})})
+                refused += 1
+    assert refused >= {"align": 30, "train": 6, "score": 4, "significance": 4, "parse": 2}[name], refused
 
 
 def test_messages_name_keywords(tmp_path: Path) -> None:
@@ -147,14 +162,23 @@ def test_messages_name_keywords(tmp_path: Path) -> None:
     with pytest.warns(Note, match="was tokenized again; tokenizer none keeps its words"):
         list(synmt.align([("Ein Haus .", "A house .")] * 9, "hmm", out=tmp_path / "aligner"))
     with pytest.raises(ValueError, match=r"^threshold needs a vote: add heuristic mean$"):
-        next(synmt.symmetrize("x", [("a", "a")], threshold=0.5))
+        next(synmt.symmetrize("x", [("a", "a")], synmt.SymmetrizeConfig(threshold=0.5)))
+
+
+def test_warnings_point_at_the_line_of_the_caller() -> None:
+    with pytest.warns(Note) as warned:
+        list(synmt.parse([["New York"]], "udpipe", on_error="blank"))
+        list(synmt.align([("He is here.", "Er ist hier.")] * 9, "hmm"))
+        list(synmt.project([("{", "b", "0-0")], on_error="blank"))
+    assert {Path(each.filename) for each in warned} == {Path(__file__)}
 
 
 def test_a_bad_pair_stops_training_or_is_left_out(tmp_path: Path) -> None:
     """A message says whether it is a pair for training or for validation."""
+    short = TrainingConfig(merges=9, updates=1)
     pairs, bad = [("a b", "c d")] * 9, ("a\nb", "c")
     for place, each in {"pairs": {"pairs": [*pairs, bad]}, "dev": {"pairs": pairs, "dev": [*pairs, bad]}}.items():
-        train = partial(synmt.train, **each, out=tmp_path / place, merges=9, updates=1)  # type: ignore[arg-type]
+        train = partial(synmt.train, **each, out=tmp_path / place, training=short)  # type: ignore[arg-type]
         with pytest.raises(synmt.BadInput, match=f"^{place}:10: an end of line in a sentence$"):
             train()
         with pytest.warns(Note, match="^1 bad line left empty$"):
@@ -185,7 +209,7 @@ def test_a_result_fits_a_line() -> None:
     long = "a\n" * 300
     words, score = ["word"] * 300, synmt.Score("BLEU", 27.314, long, long, (26.0, 28.0))
     work = SimpleNamespace(steps=[1])
-    made: Any = synmt  # the stub hides how these classes are made
+    made: Any = synmt
     folder, run = SimpleNamespace(path=long), RunFile(None, None, {}, {})
     results = {
         "Aligner": made.Aligner(None, Choice("hmm")),
@@ -199,7 +223,8 @@ def test_a_result_fits_a_line() -> None:
         "Comparison": Comparison(long, score, long, 0.5, True, 0.012),
         "ForcedTarget": ForcedTarget(words, [-0.5] * 300),
     }
-    assert {name for name in dir(synmt) if inspect.isclass(getattr(synmt, name))} - {"BadInput"} <= results.keys()
+    classes = {name: getattr(synmt, name) for name in dir(synmt) if inspect.isclass(getattr(synmt, name))}
+    assert {name for name, each in classes.items() if not issubclass(each, Checked)} - {"BadInput"} <= results.keys()
     for name, result in results.items():
         assert len(repr(result)) <= 120 and "\n" not in repr(result), name
         assert repr(result).startswith(f"<{name} ")

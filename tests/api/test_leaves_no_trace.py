@@ -27,9 +27,13 @@ from tests.cli.commands import RECORD
 
 PAIRS = [("das kleine Haus", "the small house"), ("das Haus", "the house"), ("ein Haus", "a house")] * 5
 TINY: dict[str, Any] = dict(
-    preset="small", epochs=1, width=16, feedforward=16, heads=2, encoder_layers=1, decoder_layers=1, merges=20,
+    preset="small",
+    training=synmt.TrainingConfig(epochs=1, merges=20),
+    network=synmt.TransformerConfig(width=16, feedforward=16, heads=2, encoder_layers=1, decoder_layers=1),
     device="cpu",
-)  # fmt: skip
+)
+SAMPLES = synmt.SearchConfig(sample=True, top_k=3)
+QUICK = synmt.SignificanceConfig(resamples=100)
 SENTENCE = "He is my father ."
 
 # For each function, calls in a folder that contains a model and an aligner.
@@ -41,7 +45,7 @@ CASES: dict[str, list[Callable[[], Any]]] = {
     ],
     "align": [
         lambda: list(synmt.align(PAIRS, "hmm")),
-        lambda: list(synmt.align(PAIRS, "auto", epochs=1, width=16, device="cpu")),
+        lambda: list(synmt.align(PAIRS, "auto", training=synmt.TrainingConfig(epochs=1), device="cpu")),
         lambda: list(synmt.align(PAIRS, "mask-align", **TINY)),
         lambda: list(synmt.align(PAIRS, "shift-att", **TINY)),
         lambda: synmt.align([], "hmm"),
@@ -51,8 +55,8 @@ CASES: dict[str, list[Callable[[], Any]]] = {
     "link": [lambda: list(synmt.link("aligner", PAIRS, device="cpu"))],
     "Model.load": [lambda: synmt.Model.load("good", device="cpu", precision="int8")],
     "Model.translate": [
-        lambda: list(synmt.Model.load("good", device="cpu").translate([RECORD], beam=2)),
-        lambda: list(synmt.Model.load("good", device="cpu").translate([RECORD], sample=True, top_k=3)),
+        lambda: list(synmt.Model.load("good", device="cpu").translate([RECORD], synmt.SearchConfig(beam=2))),
+        lambda: list(synmt.Model.load("good", device="cpu").translate([RECORD], SAMPLES)),
     ],
     "Model.n_best": [lambda: list(synmt.Model.load("good", device="cpu").n_best([RECORD], 2))],
     "Model.logprob": [lambda: list(synmt.Model.load("good", device="cpu").logprob([(RECORD, "Er ist")]))],
@@ -70,21 +74,21 @@ CASES: dict[str, list[Callable[[], Any]]] = {
         lambda: list(synmt.markup([("<b>He</b> is", "Er ist")], "aligner")),
     ],
     "strip_markup": [lambda: list(synmt.strip_markup(["<b>He</b> is"]))],
-    "query": [lambda: list(synmt.query([RECORD], relation="obj"))],
+    "query": [lambda: list(synmt.query([RECORD], synmt.Query(synmt.WordQuery(relation="obj"))))],
     "score": [
-        lambda: synmt.score(["a b c d"], ["a b c e"], metrics="bleu,chrf,ter,ribes"),
-        lambda: synmt.score([RECORD], [RECORD], metrics="uas,las"),
+        lambda: synmt.score(["a b c d"], ["a b c e"], metrics=["bleu", "chrf", "ter", "ribes"]),
+        lambda: synmt.score([RECORD], [RECORD], metrics=["uas", "las"]),
         lambda: synmt.score([RECORD], [RECORD], metrics="evalb"),
         lambda: synmt.score(["0-0"], ["0-0"], metrics="aer"),
         lambda: synmt.score(["a"], ["a"], ["b"]),
     ],
     "read_record": [lambda: synmt.read_record(RECORD)],
-    "segment_test": [lambda: synmt.segment_test({"one": [1.0, 2.0], "other": [2.0, 3.0]}, resamples=100)],
+    "segment_test": [lambda: synmt.segment_test({"one": [1.0, 2.0], "other": [2.0, 3.0]}, QUICK)],
     "sign_test": [lambda: synmt.sign_test({"one": [1.0, 2.0], "other": [2.0, 3.0]})],
-    "significance": [lambda: synmt.significance({"one": ["a b"], "other": ["b a"]}, ["a b"], resamples=100)],
+    "significance": [lambda: synmt.significance({"one": ["a b"], "other": ["b a"]}, ["a b"], test=QUICK)],
     "symmetrize": [lambda: list(synmt.symmetrize("links", PAIRS[:1]))],
     "train": [lambda: synmt.train(PAIRS, out=TemporaryDirectory().name, **TINY)],
-    "translate": [lambda: list(synmt.translate("good", [RECORD], device="cpu", beam=2))],
+    "translate": [lambda: list(synmt.translate("good", [RECORD], synmt.SearchConfig(beam=2), device="cpu"))],
     "write_record": [lambda: synmt.write_record(synmt.read_record(RECORD))],
 }
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import synmt
+from synmt import ParserConfig
 from synmt.parsers import ParserName
 from synmt.streams import Note
 from tests.cli.commands import in_process
@@ -62,13 +63,17 @@ def test_words_that_are_none_give_an_empty_record_if_asked() -> None:
         ),
         (lambda: synmt.parse([synmt.ParseRecord("Go.")], "udpipe"), TypeError, "not ParseRecord$"),  # type: ignore[list-item]
         (lambda: synmt.parse([["New York"]], "udpipe"), synmt.BadInput, "'New York' is not a word"),
-        (lambda: synmt.parse([], "udpipe", model="nothing"), synmt.BadInput, "nothing: No such file"),
-        (lambda: synmt.parse([], "udpipe", language="fr"), synmt.BadInput, "'fr'"),
+        (lambda: synmt.parse([], ParserConfig("udpipe", ("nothing",))), synmt.BadInput, "nothing: No such file"),
+        (lambda: synmt.parse([], ParserConfig("udpipe", language="fr")), synmt.BadInput, "'fr'"),
         (lambda: synmt.parse([], "udpip"), ValueError, "parser cannot be 'udpip'"),  # type: ignore[arg-type]
-        (lambda: synmt.parse([], "udpipe", device="auto"), ValueError, "^device needs parser benepar or "),
-        (lambda: synmt.parse([], "udpipe", trust_pickle=True), ValueError, "^trust_pickle needs parser benepar or "),
-        (lambda: synmt.parse([], "udpipe", model="x", language="de"), ValueError, "^language needs a parser without m"),
-        (lambda: synmt.parse([], colour=3), TypeError, "unknown setting 'colour'"),  # type: ignore[call-arg]
+        (lambda: synmt.parse([], ParserConfig("udpipe", device="auto")), ValueError, "^device needs parser benepar"),
+        (lambda: synmt.parse([], ParserConfig("udpipe", trust_pickle=True)), ValueError, "^trust_pickle needs parser "),
+        (
+            lambda: synmt.parse([], ParserConfig("udpipe", ("x",), language="de")),
+            ValueError,
+            "^language needs a parser without m",
+        ),
+        (lambda: ParserConfig(colour=3), TypeError, "^ParserConfig has no 'colour', only parser, model, language, "),  # type: ignore[call-arg]
     ],
 )
 def test_unparsable_input(wrong: Callable[[], object], kind: type[Exception], cause: str) -> None:

@@ -1,10 +1,12 @@
 """Projected trees from Python equal those of the command."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import synmt
+from synmt import ProjectionConfig
 from tests.cli.commands import in_process
 
 SOURCE = '{"tokens":["He","is","here"],"heads":[3,3,0],"deprels":["nsubj","cop","root"],"upos":["PRON","AUX","ADV"]}'
@@ -14,21 +16,26 @@ PAIRS = [(SOURCE, "Er ist hier", "0-0 1-1 2-2"), (SOURCE, "Hier ist er", SCORED)
 
 def test_projected_trees_equal_those_of_the_command() -> None:
     text = "".join("\t".join(pair) + "\n" for pair in PAIRS).encode()
-    for options, settings in (([], {}), (["--method", "direct"], {"method": "direct"}), (["--fit"], {"fit": True})):
+    german = ProjectionConfig(target_language="de")
+    for options, config in (
+        ([], german),
+        (["--method", "direct"], replace(german, method="direct")),
+        (["--fit"], replace(german, fit=True)),
+    ):
         expected = in_process("project", "--target-language", "de", *options, text=text).decode().splitlines()
-        found = synmt.project(PAIRS, target_language="de", **settings)
+        found = synmt.project(PAIRS, config=config)
         assert list(map(synmt.write_record, found)) == expected
 
 
 def test_a_bad_pair_is_an_error_or_blank() -> None:
     bad = [*PAIRS, (SOURCE, "Er", "0-7")]
     with pytest.raises(synmt.BadInput, match=r"^pairs:4: "):
-        list(synmt.project(bad, target_language="de"))
+        list(synmt.project(bad, config=ProjectionConfig(target_language="de")))
     with pytest.warns(UserWarning, match="^1 bad line left empty$"):
-        found = list(synmt.project(bad, target_language="de", on_error="blank"))
+        found = list(synmt.project(bad, config=ProjectionConfig(target_language="de"), on_error="blank"))
     assert found[3] == synmt.ParseRecord()
-    with pytest.raises(TypeError, match="unknown setting 'methods'"):
-        synmt.project(PAIRS, methods="votes")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^ProjectionConfig has no 'methods'; did you mean 'method'"):
+        ProjectionConfig(methods="votes")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"a pair is \(source, target, links\)"):
         list(synmt.project([("a", "b")]))
 

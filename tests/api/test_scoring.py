@@ -22,7 +22,9 @@ REFERENCES = [
 
 @pytest.mark.parametrize("references", [REFERENCES, REFERENCES[1:]])
 def test_scores_equal_those_of_sacrebleu(references: list[list[str]]) -> None:
-    found = synmt.score(HYPOTHESES, *references, metrics=["bleu", "chrf++", "ter"], tokenize="intl")
+    found = synmt.score(
+        HYPOTHESES, *references, metrics=["bleu", "chrf++", "ter"], config=synmt.MetricConfig(tokenize="intl")
+    )
     metrics = BLEU(tokenize="intl"), CHRF(word_order=2), TER()
     for score, metric in zip(found, metrics, strict=True):
         assert score.score == pytest.approx(metric.corpus_score(HYPOTHESES, references).score)
@@ -40,7 +42,7 @@ def test_words_are_accepted_instead_of_text() -> None:
 
 
 def test_links_and_parses_are_scored() -> None:
-    aer, precision = synmt.score(["0-0 1-1", ""], ["0-0 1p1", ""], metrics="aer,precision")
+    aer, precision = synmt.score(["0-0 1-1", ""], ["0-0 1p1", ""], metrics=["aer", "precision"])
     assert (aer.score, precision.score) == (0, 100)
     record = synmt.ParseRecord(tokens=["a", "b"], heads=[2, 0], deprels=["x", "root"])
     other = synmt.ParseRecord(tokens=["a", "b"], heads=[0, 1], deprels=["root", "x"])
@@ -56,8 +58,8 @@ def test_results_of_other_functions_are_scored() -> None:
 
 def test_significance_equals_that_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    systems = {"one": HYPOTHESES, "other": REFERENCES[1]}
-    found = synmt.significance(systems, REFERENCES[0], metrics="bleu,chrf", resamples=1000, seed=3)
+    systems, quick = {"one": HYPOTHESES, "other": REFERENCES[1]}, synmt.SignificanceConfig(resamples=1000, seed=3)
+    found = synmt.significance(systems, REFERENCES[0], metrics=["bleu", "chrf"], test=quick)
     for name, lines in (*systems.items(), ("references", REFERENCES[0])):
         Path(name).write_text("".join(f"{line}\n" for line in lines))
     asked = "significance one other --references references --metric bleu,chrf --resamples 1000 --seed 3 --format jsonl"
@@ -73,7 +75,7 @@ def test_tests_of_numbers_equal_those_of_the_commands(lower_is_better: bool, tmp
     (tmp_path / "table").write_text(
         "one\tother\n" + "".join(f"{a}\t{b}\n" for a, b in zip(*scores.values(), strict=True))
     )
-    found = synmt.segment_test(scores, lower_is_better=lower_is_better, resamples=500, seed=3)
+    found = synmt.segment_test(scores, synmt.SignificanceConfig(resamples=500, seed=3), lower_is_better=lower_is_better)
     options = ["--lower-is-better"] * lower_is_better
     asked: list[str | Path] = [
         "segment-test",
@@ -124,12 +126,17 @@ def test_scores_that_cannot_be_compared(test: Any, scores: object, kind: type[Ex
         (lambda: synmt.significance({"a": ["a"]}, ["a"]), TypeError, "at least two systems"),
         (lambda: synmt.significance([["a"], ["b"]], ["a"]), TypeError, "must be a mapping from names"),  # type: ignore[arg-type]
         (lambda: synmt.significance({"a": ["a"], "references": ["b"]}, ["a"]), ValueError, "name of the references"),
-        (lambda: synmt.score(["a"], ["a"], metrics="blue"), ValueError, "^metrics: 'blue' is not one of bleu, "),
-        (lambda: synmt.score(["a"], ["a"], metrics="bleurt"), ValueError, "^metrics: synmt does not compute bleurt"),
+        (lambda: synmt.score(["a"], ["a"], metrics="blue"), ValueError, "^metrics: 'blue' is not one of bleu, "),  # type: ignore[arg-type]
+        (lambda: synmt.score(["a"], ["a"], metrics="bleurt"), ValueError, "^metrics: synmt does not compute bleurt"),  # type: ignore[arg-type]
         (lambda: synmt.score(["a"], ["a"], metrics=[]), ValueError, r"^metrics cannot be \[\]$"),
         (lambda: synmt.score([1], ["a"]), TypeError, "^hypotheses:1: .* not int"),  # type: ignore[list-item]
-        (lambda: synmt.score(["a"], ["a"], metrics="bleu,aer"), ValueError, "compare different things"),
-        (lambda: synmt.score(["a"], ["a"], lowercase=True), TypeError, "unknown setting 'lowercase'"),  # type: ignore[call-arg]
+        (lambda: synmt.score(["a"], ["a"], metrics=["bleu", "aer"]), ValueError, "compare different things"),
+        (lambda: synmt.score(["a"], ["a"], lowercase=True), TypeError, "'lowercase'"),  # type: ignore[call-arg]
+        (
+            lambda: synmt.significance({"a": ["a"], "b": ["a"]}, ["a"], test=synmt.SignificanceConfig(level=0.1)),
+            ValueError,
+            "^level has no effect: it marks p values in a table$",
+        ),
     ],
 )
 def test_wrong_arguments(wrong: Callable[[], object], kind: type[Exception], cause: str) -> None:

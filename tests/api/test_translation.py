@@ -3,12 +3,13 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import synmt
+from synmt import SearchConfig
 from synmt.api.given import Pair
+from synmt.search.config import TranslateConfig
 from synmt.search.scores import ForcedTarget
 from tests import tiny
 from tests.cli.commands import in_process
@@ -31,19 +32,19 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def test_translations_of_records_and_lines_equal_those_of_the_command(folder: Path) -> None:
-    options: dict[str, Any] = {"beam": 3, "alpha": 1.0, "length_penalty": "plain", "max_length_offset": 5}
+    search = SearchConfig(3, alpha=1.0, length_penalty="plain", max_length_offset=5)
     words = ["--beam", 3, "--alpha", 1.0, "--length-penalty", "plain", "--max-length-offset", 5]
     expected = list(map(json.loads, by_command(folder, *words, "--format", "jsonl")))
     model = synmt.Model.load(folder)
     for given in (RECORDS, LINES):
-        assert [each.fields() for each in model.translate(given, **options)] == expected
+        assert [each.fields() for each in model.translate(given, search)] == expected
 
 
 def test_several_searches_of_one_model(folder: Path) -> None:
     model = synmt.Model.load(str(folder), precision="int8")
     for beam in (4, 2):
         expected = by_command(folder, "--n-best", 2, "--beam", beam, "--precision", "int8", "--max-length-offset", 3)
-        found = model.n_best(RECORDS, 2, beam=beam, max_length_offset=3)
+        found = model.n_best(RECORDS, 2, SearchConfig(beam, max_length_offset=3))
         assert [[each.fields() for each in best] for best in found] == [json.loads(line)["n_best"] for line in expected]
 
 
@@ -128,9 +129,11 @@ def test_an_error_of_the_callers_generator_is_raised_unchanged(folder: Path) -> 
 @pytest.mark.parametrize(
     ("wrong", "kind", "cause"),
     [
-        (lambda model: model.translate(["a"], beams=3), TypeError, "unknown setting 'beams'; known: beam, "),
-        (lambda model: model.translate(["a"], n_best=3), TypeError, "unknown setting 'n_best'"),
-        (lambda model: model.translate(["a"], beam=0), ValueError, "beam cannot be 0"),
+        (lambda model: model.translate(["a"], beam=3), TypeError, "'beam'"),
+        (lambda model: SearchConfig(beams=3), TypeError, "^SearchConfig has no 'beams'; did you mean 'beam'[?]$"),  # type: ignore[call-arg]
+        (lambda model: SearchConfig(beam=0), ValueError, "^beam cannot be 0$"),
+        (lambda model: model.translate(["a"], {"beam": 3}), TypeError, "^search cannot be {"),
+        (lambda model: model.translate(["a"], inputs=TranslateConfig()), TypeError, "^inputs cannot be Translate"),
         (lambda model: model.n_best(["a"], 5), ValueError, "needs beam 5"),
         (
             lambda model: model.translate([3]),
@@ -138,10 +141,13 @@ def test_an_error_of_the_callers_generator_is_raised_unchanged(folder: Path) -> 
             "a sentence is a str, a list of words or a ParseRecord, not int",
         ),
         (lambda model: model.logprob([("a",)]), TypeError, "a pair is"),
-        (lambda model: model.translate(["a"], sum_trees=2), TypeError, "unknown setting 'sum_trees'"),
-        (lambda model: model.translate(["a"], seed=3), ValueError, "seed needs sample"),
-        (lambda model: model.translate(["a"], beam=3, sample=True), ValueError, "beam has no effect with sample"),
-        (lambda model: model.logprob([("a", "b")], beam=3), TypeError, "unknown setting 'beam'; known: tokenizer, "),
+        (lambda model: model.translate(["a"], SearchConfig(seed=3)), ValueError, "^seed needs sample$"),
+        (
+            lambda model: model.translate(["a"], SearchConfig(3, sample=True)),
+            ValueError,
+            "^beam has no effect with sample$",
+        ),
+        (lambda model: model.logprob([("a", "b")], sum_trees=-1), ValueError, "^sum_trees cannot be -1$"),
         (lambda model: model.translate(["a"], task="parse"), synmt.BadInput, "was not trained to parse"),
         (lambda model: model.attention("a", side="decoder"), ValueError, "^side cannot be 'decoder'$"),
     ],

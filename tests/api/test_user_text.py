@@ -66,9 +66,15 @@ CALLS: dict[str, Call] = {
         lambda folder, text: ["project", written(folder, f"{RECORD}\tb\tx{text.replace(' ', '')}\n")],
     ),
     "a word": (lambda folder, text: list(synmt.parse([[f"{text} x"]])), None),
-    "a language": (lambda folder, text: synmt.align([("a", "b")], source_language=text), None),
-    "a method": (lambda folder, text: synmt.align([("a", "b")], text), None),
-    "a metric": (lambda folder, text: synmt.score(["a"], ["a"], metrics=[text]), None),
+    "a language": (lambda folder, text: synmt.TextConfig(source_language=text), None),
+    "a method": (
+        lambda folder, text: synmt.align([("a", "b")], text),  # type: ignore[arg-type]
+        None,
+    ),
+    "a metric": (
+        lambda folder, text: synmt.score(["a"], ["a"], metrics=[text]),  # type: ignore[list-item]
+        None,
+    ),
     "training text": (
         lambda folder, text: synmt.train(missing(folder, text), out=folder / "model"),
         lambda folder, text: ["train", "--tsv", missing(folder, text), "--out", folder / "model"],
@@ -132,7 +138,7 @@ def test_notes_keep_the_names_of_files(tmp_path: Path) -> None:
     ("call", "command", "in_call", "in_command"),
     [
         (
-            lambda pairs: synmt.symmetrize("x", pairs, threshold=0.5),
+            lambda pairs: synmt.symmetrize("x", pairs, synmt.SymmetrizeConfig(threshold=0.5)),
             "symmetrize x --threshold 0.5 --pairs pairs",
             "threshold needs a vote: add heuristic mean",
             "--threshold needs a vote: add --heuristic mean",

@@ -21,7 +21,7 @@ from random import Random
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from synmt import score, symmetrize
+from synmt import TextConfig, score, symmetrize
 from synmt.demo.corpus import draw_pairs
 from synmt.runs.aligners import bitext
 from tests.bench.usage import Usage, usage_of
@@ -169,7 +169,7 @@ def run(name: str, bitext: Linked, folder: Path) -> Usage:
     assert program, f"pip install {name}"
     arguments = [part for both in zip(("-s", "-t", "-f", "-r"), files, strict=True) for part in both]
     used = usage_of(arguments, folder, program=[program])
-    merged = symmetrize(files[2:], pairs, tokenizer="none")
+    merged = symmetrize(files[2:], pairs, text=TextConfig(tokenizer="none"))
     links.write_text("".join(f"{' '.join(f'{i}-{j}' for i, j in each.links)}\n" for each in merged))
     return used
 

@@ -1,5 +1,6 @@
 """Queries, compared with a plain check of each word, and queries over links from either side."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -116,24 +117,30 @@ def test_python_finds_the_sentences_of_the_command(tmp_path: Path) -> None:
     other = '{"tokens": ["go"], "upos": ["VERB"], "heads": [0], "deprels": ["root"]}\n'
     (tmp_path / "records").write_text(SOURCE + other + SOURCE)
     lines = synmt("challenge", "query", "--upos", "PRON", "--format", "marked", tmp_path / "records").stdout
-    found = list(api.query(tmp_path / "records", upos="PRON"))
+    found = list(api.query(tmp_path / "records", api.Query(api.WordQuery(upos="PRON"))))
     assert lines == "*he* *left*\n" * 2 and [each.number for each in found] == [1, 3]
     assert found[0].words == [{"word": 1, "head": 2}] and found[0].record.tokens == ["he", "left"]
-    assert list(api.query([SOURCE, other, SOURCE], pattern="N [upos=PRON]; H -> N")) == [
+    assert list(api.query([SOURCE, other, SOURCE], "N [upos=PRON]; H -> N")) == [
         Match(number, found[0].record, [{"N": 1, "H": 2}]) for number in (1, 3)
     ]
 
 
 @pytest.mark.parametrize(
-    ("settings", "kind", "cause"),
+    ("asked", "kind", "cause"),
     [
-        ({}, ValueError, "^a query needs a condition, such as relation or word$"),
-        ({"colour": "red"}, TypeError, "unknown setting 'colour'"),
-        ({"min_distance": -1}, ValueError, "^min_distance cannot be -1$"),
-        ({"pattern": "V [upos=VERB]", "relation": "obj"}, ValueError, "^pattern replaces all other conditions$"),
-        ({"lemma": "go"}, api.BadInput, "^sentences:1: record has no lemmas$"),
+        (dict, ValueError, "^a query needs a condition, such as relation or word$"),
+        (lambda: {"words": WordQuery(word="a")}, TypeError, "^Query has no 'words'; did you mean 'word'[?]$"),
+        (lambda: {"min_distance": -1}, ValueError, "^min_distance cannot be -1$"),
+        (lambda: {"word": WordQuery(upos=3)}, ValueError, "^upos cannot be 3$"),  # type: ignore[arg-type]
+        (lambda: {"min_move": 1}, ValueError, "^linked and min_move need links, as in synmt challenge linked$"),
+        (
+            lambda: {"pattern": "V [upos=VERB]", "word": WordQuery("obj")},
+            ValueError,
+            "^pattern replaces all other conditions$",
+        ),
+        (lambda: {"word": WordQuery(lemma="go")}, api.BadInput, "^sentences:1: record has no lemmas$"),
     ],
 )
-def test_wrong_queries_in_python(settings: dict[str, Any], kind: type[Exception], cause: str) -> None:
+def test_wrong_queries_in_python(asked: Callable[[], dict[str, Any]], kind: type[Exception], cause: str) -> None:
     with pytest.raises(kind, match=cause):
-        list(api.query([SOURCE], **settings))
+        list(api.query([SOURCE], Query(**asked())))

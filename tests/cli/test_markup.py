@@ -118,7 +118,7 @@ def test_python_gives_the_lines_of_the_commands() -> None:
     text = "".join("\t".join(pair) + "\n" for pair in pairs).encode()
     expected = in_process("markup", "--tokenizer", "none", "--on-error", "blank", text=text).decode().split("\n")[:-1]
     with pytest.warns(UserWarning, match="left empty"):
-        assert list(api.markup(pairs, tokenizer="none", on_error="blank")) == expected
+        assert list(api.markup(pairs, config=api.MarkupConfig(tokenizer="none"), on_error="blank")) == expected
     with pytest.raises(api.BadInput, match=r"^sentences:2: character 1: <b> is not closed$"):
         list(api.strip_markup(["a", "<b>a"]))
     with pytest.raises(TypeError, match=r"a pair is \(source, target, links\)$"):

@@ -459,16 +459,16 @@ NEEDED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_every_option_of_a_metric_changes_its_score_or_signature(name: str) -> None:
+def test_every_option_of_a_metric_changes_its_score_or_signature(name: Any) -> None:
     hypotheses, references = OF_KINDS.get(METRICS[name](MetricConfig()).compares, ([], []))
     used = used_by_metric(name)
     assert used <= OTHERS.keys() and bool(used) == bool(hypotheses)
     for option in used:
         values = OTHERS[option] if isinstance(OTHERS[option], tuple) else (OTHERS[option],)
         needed = NEEDED.get(option, {})
-        plain = score(hypotheses, references, metrics=[name], **needed)
-        given = [{**needed, option.replace("-", "_"): each} for each in values]
-        found = [score(hypotheses, references, metrics=[name], **each) for each in given]
+        plain = score(hypotheses, references, metrics=name, config=MetricConfig(**needed))
+        given = [MetricConfig(**needed, **{option.replace("-", "_"): each}) for each in values]
+        found = [score(hypotheses, references, metrics=name, config=each) for each in given]
         assert any(each != plain for each in found), option
     for option in OTHERS.keys() - used:
         needed = {each.replace("_", "-"): value for each, value in NEEDED.get(option, {}).items()}

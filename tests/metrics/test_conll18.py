@@ -242,7 +242,7 @@ def test_parses_by_the_embedded_parsers(name: str, language: str) -> None:
     lines = [" ".join(texts[n : n + 3]) for n in range(0, len(texts), 3)]
     tokens = [[row[1] for row in surface(block)] for block in gold.strip("\n").split("\n\n")]
     for given_text in (lines, tokens):
-        parsed = synmt.parse(given_text, parser="udpipe", language=language)
+        parsed = synmt.parse(given_text, synmt.ParserConfig("udpipe", language=language))
         system = "".join(map(sentences_of, parsed))
         assert scores(gold, system) == official_scores(gold, system)
 

@@ -193,7 +193,7 @@ def test_the_python_function_refuses_what_the_command_refuses(tmp_path: Path) ->
         with pytest.raises(WrongUsage, match=cause):
             run.table(page=str(tmp_path / page))
     with pytest.raises(WrongUsage, match="form cannot be 'xml'; it is one of text, tsv, csv, json, jsonl, latex"):
-        run.table("xml")
+        run.table("xml")  # type: ignore[arg-type]
     for number in (0, -1, 4):
         with pytest.raises(BadInput, match=f"^the run has no step {number}, only 3 steps"):
             run.do(number)

@@ -6,12 +6,13 @@ from types import FrameType
 
 import pytest
 
+import synmt
 from synmt import components
-from synmt.api import training as api
 from synmt.cli.train import command
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, systems
 from synmt.components.encoder.pascal import Pascal
 from synmt.model.config import ModelConfig
+from synmt.training import run
 from synmt.training.config import TrainingConfig
 from synmt.training.presets import PRESETS, configs
 from synmt.training.start import choose, of_components, owners
@@ -26,7 +27,7 @@ Asked = tuple[ModelConfig, TrainingConfig]
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
     """Return the models and configs that `synmt train` would have trained."""
     found: list[Asked] = []
-    monkeypatch.setattr(api, "train_text", lambda out, text, *_: found.append((text.model, text.recipe.training)))
+    monkeypatch.setattr(run, "train", lambda out, text, *_: found.append((text.model, text.recipe.training)))
     return found
 
 
@@ -71,8 +72,8 @@ def test_given_options_override_the_preset(asked: list[Asked]) -> None:
 
 
 def test_a_style_of_arcs_that_is_false_is_off(asked: list[Asked]) -> None:
-    for split, root in ((False, True), (True, False), (False, None)):
-        api.train("pairs.tsv", out="model", model="transitions", split_arcs=split, root_arc=root)
+    for split, root in ((False, True), (True, False), (False, False)):
+        synmt.train("pairs.tsv", out="model", model="transitions", split_arcs=split, root_arc=root)
     assert [model.target.style for model, _ in asked] == [ArcStyle(False, True), ArcStyle(True, False), ArcStyle()]
 
 

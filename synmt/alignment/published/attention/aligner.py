@@ -40,7 +40,7 @@ from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked, nami
 from synmt.model.made import DIGITS, check_same, flat
 from synmt.model.source import ENCODERS, SourceSide, encoders_of
 from synmt.nn.config import TransformerConfig
-from synmt.options import Preset, check_settings, option_names
+from synmt.options import Checked, Preset, option_names
 from synmt.streams import Message, WrongUsage
 from synmt.streams.decoding import decoded
 from synmt.training.config import TrainingConfig, training_options
@@ -70,7 +70,7 @@ OF_MODELS = frozenset({*option_names(TransformerConfig), *ENCODERS})
 
 
 @dataclass(frozen=True)
-class AttentionAligner:
+class AttentionAligner(Checked):
     """An aligner that reads links from translation models. It is fitted or opened once it has `models`.
 
     guide: the method that supplies links to learn from, unless they are given; "" if it learns from none.
@@ -86,10 +86,6 @@ class AttentionAligner:
     subfolders: ClassVar[tuple[str, ...]] = (GUIDE_FOLDER, *DIRECTIONS)
     trains_model: ClassVar[bool] = False
     ties_subwords: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for options out of bounds."""
-        check_settings(self)
 
     @classmethod
     def uses(cls, given: Settings) -> frozenset[str]:
