@@ -7,7 +7,6 @@ command line chooses, such as a method or a system: the `Rules` of a command say
 `check_used` is the one door for the command line and the API; `--help` and shell completion follow the same rules.
 """
 
-import difflib
 import math
 import re
 import types
@@ -169,7 +168,9 @@ class Checked:
         """Raises TypeError for an unknown name, with the nearest known one."""
         names = [each.name for each in fields(cls) if each.init]
         for name in named.keys() - set(names):
-            nearest = difflib.get_close_matches(name, names, 1)
+            from difflib import get_close_matches
+
+            nearest = get_close_matches(name, names, 1)
             hint = f"; did you mean {nearest[0]!r}?" if nearest else f", only {', '.join(names)}"
             raise TypeError(f"{cls.__name__} has no {name!r}{hint}")
         made = super().__new__(cls)

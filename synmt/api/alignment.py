@@ -86,11 +86,12 @@ def align(
     """Fit an aligner to (source, target) pairs, then yield the links of each pair in order, as `synmt align`.
 
     pairs: (source, target) pairs, a file of `source TAB target` lines, or a source and a target file; method: a name,
-    an aligner with its options such as `Hmm(rounds=3)`, or several to join; None: the default or, with `resume`, the
-    method of the folder; training, network, source_syntax, target_syntax, preset: for methods that train a network;
-    out: a new folder to save the aligner in; resume: continue the fit in `out`; guide: a file of links to learn from;
-    models: an aligner whose translation models to reuse. on_error: fail, or blank: a bad pair gets no links and is
-    counted in a warning. Raises BadInput, TypeError and ValueError, also for a setting that has no effect.
+    an aligner with its options such as `Hmm(rounds=3)`, or several to join, unless one consists of the others, which
+    then set its options; None: the default or, with `resume`, the method of the folder; training, network,
+    source_syntax, target_syntax, preset: for methods that train a network; out: a new folder to save the aligner in;
+    resume: continue the fit in `out`; guide: a file of links to learn from; models: an aligner whose translation models
+    to reuse. on_error: fail, or blank: a bad pair gets no links and is counted in a warning. Raises BadInput, TypeError
+    and ValueError, also for a setting that has no effect.
     """
     names, asked = ([], {}) if method is None else chosen_of(method, [ALIGNERS], "method")
     for side, encoder in (("source_syntax", source_syntax), ("target_syntax", target_syntax)):
@@ -101,7 +102,8 @@ def align(
     files, kept = files_in(pairs), Path(out) if out else None
     if kept:
         check_apart([("--out", str(kept))], [*files, *_named(guide=guide, models=models).values()])
-    chosen = "+".join(names) or default_method(kept if resume else None)
+    parts = {part for name in names for part in getattr(ALIGNERS.get(name), "parts", ())}
+    chosen = "+".join(each for each in names if each not in parts) or default_method(kept if resume else None)
     config = _of_results(links)
     own = {"out": out, "resume": resume, "device": device if device != "auto" else "", **_named(guide=guide)}
     idle = _check({**asked, **given(links), **given(text), **own, "method": chosen}, RULES)

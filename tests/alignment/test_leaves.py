@@ -45,7 +45,8 @@ import synmt
 from synmt.alignment import ALIGNERS
 pairs, methods = json.loads(sys.argv[1])
 text = synmt.TextConfig(tokenizer="none")
-found = {name: synmt.align(pairs, ALIGNERS[name](**options), text=text) for name, options in methods.items()}
+chosen = {name: ALIGNERS[name](**options) if options else name for name, options in methods.items()}
+found = {name: synmt.align(pairs, method, text=text) for name, method in chosen.items()}
 print(json.dumps({name: [str(each) for each in links] for name, links in found.items()}))
 """
 

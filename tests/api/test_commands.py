@@ -14,6 +14,7 @@ import synmt
 from synmt.alignment import ALIGNERS, choice
 from synmt.alignment import stream as linking
 from synmt.alignment.config import AlignConfig
+from synmt.alignment.neural_hmm.aligner import NeuralHmm
 from synmt.api import alignment as api
 from synmt.cli.program import cli
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
@@ -142,6 +143,21 @@ def test_options_of_an_aligner_are_those_of_the_command(method: Any, monkeypatch
         expected = links_of_command(monkeypatch, "--method", method, *flag(option, each, value))
         made = ALIGNERS[method](**{each.name: value})
         assert outcome(synmt.align, Path("pairs.tsv"), made) == expected, option
+
+
+@pytest.mark.parametrize(
+    ("methods", "line"),
+    [
+        (["hmm", NeuralHmm(jump=3)], "hmm+neural-hmm"),
+        (["auto", NeuralHmm(jump=3)], "auto"),
+        ([NeuralHmm(jump=3)], "neural-hmm"),
+    ],
+)
+def test_several_methods_are_joined(methods: Any, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless one consists of the others: then these have its options."""
+    monkeypatch.setattr(api, "fitted", lambda fit, columns, config, text, *_: stop(fit, config, text))
+    expected = links_of_command(monkeypatch, "--method", line, "--neural-hmm-jump", "3")
+    assert outcome(synmt.align, Path("pairs.tsv"), methods) == expected
 
 
 def names_of(function: Callable[..., Any]) -> set[str]:
