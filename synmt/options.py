@@ -130,13 +130,9 @@ def is_language(code: str, regional: bool = False) -> bool:
     return bool(re.fullmatch("[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*" if regional else "[a-z]{2,3}", code))
 
 
+@cache
 def settings_of(config: Any) -> tuple[Setting, ...]:
     """Return the fields of a config, a dataclass, that were made by `setting`, in order."""
-    return _settings_of(config)
-
-
-@cache
-def _settings_of(config: Any) -> tuple[Setting, ...]:
     found = []
     for each in fields(config):
         if "help" in each.metadata:

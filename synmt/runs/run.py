@@ -19,7 +19,18 @@ from synmt.runs.file import LOSS, RunFile, read_run, safe_path, with_options
 from synmt.runs.projections import Projections
 from synmt.runs.steps import Progress, RunFolder, Step, do_all
 from synmt.runs.systems import Systems
-from synmt.runs.table import Found, Measured, Result, by_test, read_scores, read_set, remarks, report, results
+from synmt.runs.table import (
+    Found,
+    Measured,
+    Result,
+    by_test,
+    learned_of,
+    read_scores,
+    read_set,
+    remarks,
+    report,
+    results,
+)
 from synmt.runs.work import Work
 from synmt.streams import BadInput, Message, WrongUsage, counted, note, shown
 from synmt.streams.paths import check_apart, check_writable
@@ -166,7 +177,7 @@ class Run:
             made = {each: place.record(each.model) for each in outputs}
             translations = outputs if self.given.kind == "systems" else []
             written = {each: place.record(each.path) for each in translations}
-        return Found(self.given, place, measured, found, made, written)
+        return Found(self.given, place, measured, found, made, written, learned_of(made))
 
     def figure(self, kind: "Kind", metric: str | None = None, columns: int = 1) -> Picture:
         """Return a figure of a run whose steps are all done.

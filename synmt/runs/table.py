@@ -515,8 +515,8 @@ def title_of(result: Result) -> str:
 
 @dataclass(frozen=True)
 class Found:
-    """The findings of a run: its file, its folder, the statistics on each test, the results, and what each model and
-    each output cost."""
+    """The findings of a run: its file, its folder, the statistics on each test, the results, what each model and each
+    output cost, and how the models of each size and system were trained."""
 
     run: RunFile
     folder: RunFolder
@@ -524,11 +524,7 @@ class Found:
     results: Sequence[Result]
     made: Mapping[Output, Record | None]
     written: Mapping[Output, Record | None]
-
-    @cached_property
-    def learned(self) -> Learned:
-        """Return how the models of each size and system were trained."""
-        return learned_of(self.made)
+    learned: Learned
 
     @cached_property
     def curves(self) -> dict[Path, Curves]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from synmt.runs.file import LOSS, Pair, RunFile
 from synmt.runs.report import Found, page
 from synmt.runs.steps import Record, RunFolder
 from synmt.runs.systems import trees_of
-from synmt.runs.table import Measured, Output, by_test, results
+from synmt.runs.table import Measured, Output, by_test, learned_of, results
 from synmt.trees.record import ParseRecord, write_record
 from tests.inspection.test_page import HOSTILE, Tags, drawn
 
@@ -95,7 +96,15 @@ def found_of(
     measured = [Measured.of(own, run.of_outputs, with_losses=LOSS in metrics) for own in by_test(outputs)]
     made = {each: Record({}, 60.0 * each.seed, 100) for each in outputs}
     written = {each: Record({}, 1.2 * each.seed, 50) for each in outputs if kind == "systems"}
-    return Found(run, run_folder, measured, [each for own in measured for each in results(own, sets)], made, written)
+    return Found(
+        run,
+        run_folder,
+        measured,
+        [each for own in measured for each in results(own, sets)],
+        made,
+        written,
+        learned_of(made),
+    )
 
 
 def page_of(found: Found, folder: Path) -> str:
@@ -151,7 +160,7 @@ def test_the_report_says_in_what_training_differs(tmp_path: Path) -> None:
     found = of_translations(tmp_path)
     for output in found.made:
         (output.model / "log.tsv").write_text(LOG.format(5, 4, 20).replace("200", f"{len(output.system)}00"))
-    data = data_of(found, tmp_path)
+    data = data_of(replace(found, learned=learned_of(found.made)), tmp_path)
     assert [row["updates"] for row in data["tables"][0]["rows"]] == [f"{len(system)}00" for system in SYSTEMS]
     assert [note for note in data["notes"] if note.startswith("training updates differ: base 400, new 300, ")]
 
