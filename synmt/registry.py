@@ -1,7 +1,7 @@
 """Registries of named plug-ins, from synmt and from other packages."""
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ class Registry(Mapping[str, Any]):
     def named(self, name: str) -> Any:
         """Import the attribute of a name. Raises ValueError for an unknown name."""
         if name not in self:
-            raise ValueError(f"unknown {self._noun} {name!r}; known: {', '.join(self)}")
+            raise ValueError(f"unknown {self._noun} {name!r}; known: {', '.join(self)}{meant(name, self)}")
         return self[name]
 
     def made(self, options: Any) -> dict[str, Any]:
@@ -56,6 +56,14 @@ class Registry(Mapping[str, Any]):
         if offered.name in self._own:
             return False
         return not self._base or issubclass(offered.load(), attribute(self._base))
+
+
+def meant(name: object, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: the closest known ones, or "" if none is close."""
+    from difflib import get_close_matches  # needed for errors only
+
+    close = [repr(each) for each in get_close_matches(str(name), known, 2, 0.7)]
+    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def attribute(place: str) -> Any:

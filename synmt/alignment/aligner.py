@@ -25,6 +25,7 @@ from synmt.model.config import check_text
 from synmt.model.files import CONFIG_FILE, check_new, locked, naming, read_config, write_config
 from synmt.model.made import check_same, identity
 from synmt.options import chosen, settings_of
+from synmt.registry import meant
 from synmt.streams import BadInput, Message, Notes, WrongUsage
 from synmt.streams.process import random_numbers_kept
 from synmt.text.links import DirectedLinks, Link, write_links
@@ -159,7 +160,7 @@ class Tempered(Protocol):
 def new_aligner(name: str, settings: Settings) -> Aligner:
     """Return an aligner; settings that it does not have are ignored. Raises WrongUsage."""
     if name not in ALIGNERS:
-        raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}")
+        raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}{meant(name, ALIGNERS)}")
     try:
         made: Aligner = ALIGNERS[name](**chosen(ALIGNERS[name], settings, f"{name}-"))
     except ValueError as error:
@@ -177,7 +178,7 @@ def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:
         if not isinstance(name, str) or name not in ALIGNERS:
             raise BadInput(Message("is not an aligner; name a --method that reads links from this model"), str(folder))
     elif name not in ALIGNERS:
-        raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}")
+        raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}{meant(name, ALIGNERS)}")
     with random_numbers_kept():
         opened: Aligner = ALIGNERS[name].open(folder, device)
     return opened

@@ -77,13 +77,9 @@ def link_stream(
     aligner = given.open()
     sides = sides_for(aligner, text)
     bad = BadLines(on_error)
-    pairs = read_pairs(
-        read_columns(files, bad, (text.source_language, text.target_language)),
-        needed(aligner, config),
-        sides,
-        config.max_words,
-        bad,
-    )
+    columns = read_columns(files, bad, (text.source_language, text.target_language))
+    columns = with_progress(columns, "pairs", partial(_count, files))
+    pairs = read_pairs(columns, needed(aligner, config), sides, config.max_words, bad)
     with processes(jobs, aligning(aligner, config), _open_aligning, given, config) as run:
         _write(run, pairs, lexicon, advice(config))
     say_doubts(bad, Notes(), *sides)
@@ -164,6 +160,11 @@ def lexicon_stream(
     say_doubts(bad, notes, *sides)
 
 
+def _count(files: Sequence[str]) -> int | None:
+    """Return the number of pairs in the files, as `count_lines`."""
+    return count_lines(files[:1] if are_parallel(files) else files)
+
+
 def known_links(config: SymmetrizeConfig, files: int) -> tuple[KnownLinks, AlignConfig]:
     """Return how to combine the links of this number of files, and how to write them. Raises WrongUsage."""
     return KnownLinks.of(config, files), config_of(AlignConfig, asdict(config))
@@ -196,10 +197,8 @@ def align_stream(
     if fit.guide and any(needs):  # before parsing, which may take hours
         sides = sides_of(text.languages, text.tokenizer or "words")
         check_links([fit.guide], files, needs, config.max_words, sides, on_error, text)
-    notes, count = Notes(), partial(count_lines, files[:1] if are_parallel(files) else files)
-    columns = with_progress(
-        read_columns(files, bad, (text.source_language, text.target_language)), "pairs", count, "reading"
-    )
+    notes, columns = Notes(), read_columns(files, bad, (text.source_language, text.target_language))
+    columns = with_progress(columns, "pairs", partial(_count, files), "reading")
     with fitted(fit, columns, config, text, bad, notes, say) as fitting:
         if os.environ.get("RANK", "0") == "0":
             notes.say()

@@ -13,7 +13,7 @@ from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.statistical import LETTERS
 from synmt.cli.options import Method, input_files, on_error, usage
 from synmt.cli.paths import Reads, Writes
-from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_components
+from synmt.cli.sections import OneOf, SectionCommand, in_section, options_of, options_of_components
 from synmt.components import ENCODER_COMPONENTS
 from synmt.model.files import CONFIG_FILE
 from synmt.nn.config import TransformerConfig
@@ -75,7 +75,7 @@ of_aligner, of_fit = in_section("Aligner"), in_section("Training")
     help="Resume the run in --out; repeat its command.",
 )  # fmt: skip
 @of_fit("--models", metavar="FOLDER", type=Reads(), help="An aligner whose translation models to reuse.")
-@of_fit("--preset", type=click.Choice(list(PRESETS)), help="Set of defaults; see `--preset NAME --help-all`.")
+@of_fit("--preset", type=OneOf(list(PRESETS)), help="Set of defaults; see `--preset NAME --help-all`.")
 @of_fit("--source-syntax", metavar="NAME+NAME", help="Components of `synmt train` for the source encoder.")
 @of_fit("--target-syntax", metavar="NAME+NAME", help="Components of `synmt train` for the target encoder.")
 @options_of(TrainingConfig, "Training", preset=True, only=USED)

@@ -13,7 +13,7 @@ from synmt.challenge.sets import Form, Translation, query_counts, query_set, reo
 from synmt.cli.metric_options import output_format
 from synmt.cli.options import input_files, on_error, usage
 from synmt.cli.paths import Reads
-from synmt.cli.sections import SectionCommand, SectionGroup, SectionOption, in_section, options_of
+from synmt.cli.sections import OneOf, SectionCommand, SectionGroup, SectionOption, in_section, options_of
 from synmt.options import config_of, option_names
 from synmt.search.config import LogprobConfig
 from synmt.streams import BadLines, OnError, write_lines
@@ -39,7 +39,7 @@ texts = click.option(
 set_format = click.option(
     "--format",
     "form",
-    type=click.Choice(get_args(Form)),
+    type=OneOf(get_args(Form)),
     help="Print numbers from 1, sent_ids, words with matches in stars, matches with the requested values, or the input"
     " sentences.",
 )
@@ -163,7 +163,7 @@ def pattern(
 @click.argument("target", type=Reads())
 @click.argument("links", type=Reads())
 @in_section("Links")(
-    "--side", type=click.Choice(["source", "target"]), default="source", help="Sentences that PATTERN describes."
+    "--side", type=OneOf(["source", "target"]), default="source", help="Sentences that PATTERN describes."
 )
 @in_section("Links")(
     "--min-move", type=click.IntRange(0, 10**6), metavar="N", help="The word moves more than N positions."
@@ -252,7 +252,7 @@ def contrast(model: Path, files: tuple[str, ...], device: str, form: str, on_err
 
 @command.command()
 @click.option(
-    "--format", "form", type=click.Choice(FORMS), default="text", help="tsv adds case, subject, object and translation."
+    "--format", "form", type=OneOf(FORMS), default="text", help="tsv adds case, subject, object and translation."
 )
 @click.option("--subject-first", is_flag=True, help="Put the subject first, as usual.")
 def object_verb_subject(form: str, subject_first: bool) -> None:

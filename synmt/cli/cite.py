@@ -11,6 +11,7 @@ from synmt.cli.sections import SectionCommand
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, systems
 from synmt.metrics import METRICS
 from synmt.parsers.config import CITES
+from synmt.registry import meant
 from synmt.streams import write_lines
 
 EPILOG = """
@@ -28,7 +29,7 @@ def names(separator: str, known: Callable[[], Iterable[str]]) -> Callable[..., l
         chosen = [] if text is None else text.split(separator)
         for name in chosen:
             if name not in known():
-                raise click.BadParameter(f"{name!r} is not one of {', '.join(known())}")
+                raise click.BadParameter(f"{name!r} is not one of {', '.join(known())}{meant(name, known())}")
         return chosen
 
     return split

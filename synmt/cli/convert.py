@@ -5,7 +5,7 @@ from functools import partial
 import click
 
 from synmt.cli.options import input_files, on_error
-from synmt.cli.sections import SectionCommand, in_section
+from synmt.cli.sections import OneOf, SectionCommand, in_section
 from synmt.streams import BadLines, OnError, convert_files
 from synmt.trees.formats import FORMATS, WRITERS, blank, reader, sentences
 
@@ -21,10 +21,10 @@ in_input = in_section("Input")
 
 @click.command(cls=SectionCommand, epilog=EPILOG)
 @input_files
-@in_input("--input", "kind", type=click.Choice(FORMATS), default="records", help="Format of the input.")
+@in_input("--input", "kind", type=OneOf(FORMATS), default="records", help="Format of the input.")
 @in_input("--strip", is_flag=True, needs="--input ptb", help="Remove traces and function tags from ptb trees.")
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="records",
+    "--format", "form", type=OneOf(FORMATS), default="records",
     help="Parse records, constituency trees or dependency trees.",
 )  # fmt: skip
 @on_error

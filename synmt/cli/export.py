@@ -6,7 +6,7 @@ from typing import Literal
 import click
 
 from synmt.cli.paths import Reads, Writes
-from synmt.cli.sections import SectionCommand
+from synmt.cli.sections import OneOf, SectionCommand
 
 EPILOG = """
 \b
@@ -22,7 +22,7 @@ Examples:
     "--out", metavar="FOLDER", type=Writes(folder=True, path_type=Path), required=True, help="Folder to write."
 )
 @click.option(
-    "--precision", type=click.Choice(["fp32", "int8"]), default="fp32",
+    "--precision", type=OneOf(["fp32", "int8"]), default="fp32",
     help="Precision of the stored weights.",
 )  # fmt: skip
 def command(model: Path, out: Path, precision: Literal["fp32", "int8"]) -> None:

@@ -9,7 +9,7 @@ import click
 from synmt.cli.metric_options import output_format
 from synmt.cli.options import bad_input, or_stdin
 from synmt.cli.paths import Reads
-from synmt.cli.sections import SectionGroup, options_of
+from synmt.cli.sections import OneOf, SectionGroup, options_of
 from synmt.inspection import PictureForm
 from synmt.metrics.config import MetricConfig
 from synmt.streams import LineWriter, WrongUsage, nth_line, read_lines, readable, write_lines
@@ -40,12 +40,12 @@ sentence_number = click.option(
 )
 
 
-side = click.option("--side", type=click.Choice(["source", "target"]), default="source", help="Encoder or decoder.")
+side = click.option("--side", type=OneOf(["source", "target"]), default="source", help="Encoder or decoder.")
 
 
 def form(*names: str) -> Any:
     """Make the option --format."""
-    return click.option("--format", "form", type=click.Choice(names), default=names[0], help="Format of the output.")
+    return click.option("--format", "form", type=OneOf(names), default=names[0], help="Format of the output.")
 
 
 reference = click.option("-r", "--references", required=True, metavar="REF", type=Reads(), help="File of references.")
@@ -84,7 +84,7 @@ def strengths(models: tuple[Path, ...], form: str) -> None:
 @click.option("--layer", type=click.IntRange(1, 256), default=1, help="Layer to show.")
 @click.option("--head", type=click.IntRange(1, 2**16), help="Head to show, instead of all.")
 @click.option(
-    "--show", type=click.Choice(["weights", "strengths"]), default="weights",
+    "--show", type=OneOf(["weights", "strengths"]), default="weights",
     help="Attention, or the strength of the mask.",
 )  # fmt: skip
 @click.option("--subwords", is_flag=True, help="Show each subword, not each word.")

@@ -3,7 +3,7 @@
 import click
 
 from synmt.cli.options import Segment, bpe, input_files, on_error
-from synmt.cli.sections import SectionCommand
+from synmt.cli.sections import OneOf, SectionCommand
 from synmt.streams import BadLines, OnError, convert_files
 from synmt.trees.linearization import LINEARIZATIONS, linearized
 
@@ -20,7 +20,7 @@ Examples:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(list(LINEARIZATIONS)),
+    type=OneOf(list(LINEARIZATIONS)),
     default="brackets",
     help="brackets: '(NP (PRP He ) )'; preorder: 'NP PRP He'; labels: '(NP (PRP ) )'.",
 )

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from synmt.cli.paths import Reads
-from synmt.cli.sections import in_section, options_of
+from synmt.cli.sections import OneOf, in_section, options_of
 from synmt.metrics import METRICS
 from synmt.metrics.config import FORMS, MetricConfig, choose, owners, unknown
 from synmt.metrics.testsets import reference_files
@@ -68,6 +68,4 @@ references = in_section("Input")(
 
 def output_format(text: str, unless: tuple[str, ...] = ()) -> Callable[..., Any]:
     """Make the option for the format of scores; text: its help; unless: as in `setting`."""
-    return in_section("Options", unless=unless)(
-        "--format", "form", type=click.Choice(FORMS), default="text", help=f"{text}."
-    )
+    return in_section("Options", unless=unless)("--format", "form", type=OneOf(FORMS), default="text", help=f"{text}.")

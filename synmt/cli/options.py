@@ -8,7 +8,7 @@ import click
 
 from synmt.alignment import ALIGNERS
 from synmt.cli.paths import Reads
-from synmt.cli.sections import in_section
+from synmt.cli.sections import OneOf, in_section
 from synmt.streams import BadInput, WrongUsage
 from synmt.text.bpe import Bpe, Segment
 
@@ -18,7 +18,7 @@ input_files = click.argument(
 
 on_error = click.option(
     "--on-error",
-    type=click.Choice(["fail", "blank"]),
+    type=OneOf(["fail", "blank"]),
     default="fail",
     help="At a bad line, stop; or write a blank and count it.",
 )
@@ -42,7 +42,7 @@ bpe = in_section("Options")(
 )
 
 
-class Method(click.Choice[str]):
+class Method(OneOf):
     """A method of alignment, or several joined by `+`."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:

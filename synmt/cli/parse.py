@@ -5,7 +5,7 @@ from typing import Any, get_args
 import click
 
 from synmt.cli.options import input_files, on_error
-from synmt.cli.sections import SectionCommand, given_in, in_section, options_of
+from synmt.cli.sections import OneOf, SectionCommand, given_in, in_section, options_of
 from synmt.options import MOST_JOBS, config_of
 from synmt.parsers.config import RULES, ParserConfig, language_from
 from synmt.parsers.stream import Again, parses_of_lines, parses_of_trees, write_records
@@ -28,11 +28,11 @@ TREES = tuple(f"--input {kind}" for kind in FORMATS)
 @click.command(cls=SectionCommand, epilog=EPILOG, rules=RULES, hints=HINTS)
 @input_files
 @in_section("Input")(
-    "--input", "kind", type=click.Choice(["text", "tokens", *FORMATS]), default="text",
+    "--input", "kind", type=OneOf(["text", "tokens", *FORMATS]), default="text",
     help="Raw text, tokens separated by spaces, or trees to parse again.",
 )  # fmt: skip
 @in_section("Input")(
-    "--again", type=click.Choice(get_args(Again)), needs=TREES,
+    "--again", type=OneOf(get_args(Again)), needs=TREES,
     help="What to replace in existing trees: trees and tags, or only tags. Keeps all other fields.",
 )  # fmt: skip
 @options_of(ParserConfig, "Parser")
@@ -40,7 +40,7 @@ TREES = tuple(f"--input {kind}" for kind in FORMATS)
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
+    type=OneOf(FORMATS),
     default="records",
     help="Parse records, constituency trees or dependency trees.",
 )

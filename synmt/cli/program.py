@@ -8,14 +8,16 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from shutil import get_terminal_size
 from signal import SIGINT
+from textwrap import fill
 from typing import Any, TextIO, cast
 
 import click
 from click.shell_completion import shell_complete
 
 from synmt import __version__
-from synmt.cli.sections import SectionGroup
+from synmt.cli.sections import SectionGroup, no_command
 from synmt.streams import IS_FOLDER, BadInput, Note, WrongUsage, complain, discard_output
 from synmt.streams.process import Interrupted, Unwinding, search_rarely
 
@@ -61,6 +63,7 @@ LIBRARIES = (
 )  # fmt: skip
 COMPLETE = "_SYNMT_COMPLETE"  # the environment variable by which a shell asks for completions
 
+SHORTEST_TERMINAL = 20  # columns
 OF_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)  # limits of the process, not faults of a file
 
 
@@ -72,6 +75,7 @@ class LazyCommands(SectionGroup):
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
+            no_command(name, COMMANDS, context)
             return None
         module = importlib.import_module(f"synmt.cli.{name.replace('-', '_')}")
         command: click.Command = module.command
@@ -108,7 +112,7 @@ Examples:
   synmt train --source train.en --target train.de --out model
 
 \b
-The help of a command: synmt COMMAND --help
+The help of a command: synmt help COMMAND
 """
 
 
@@ -170,7 +174,8 @@ def reported(name: str, work: Callable[[], int | None], mark: str = "") -> int:
 
 
 class Messages:
-    """Standard error, where a failed write stops no work: it may be closed, or a pipe that nobody reads."""
+    """Standard error. A failed write stops no work: it may be closed, or a pipe that nobody reads. On a terminal, long
+    messages are wrapped between words."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -180,6 +185,9 @@ class Messages:
 
     def write(self, text: str) -> int:
         with suppress(OSError):
+            # A progress bar and the lines of a traceback have characters that are not printable, such as line ends.
+            if len(text) > SHORTEST_TERMINAL and text.isprintable() and self._stream.isatty():
+                text = fill(text, get_terminal_size().columns, subsequent_indent="  ", break_on_hyphens=False)
             self._stream.write(text)
         return len(text)
 
@@ -204,15 +212,20 @@ def first_cause(error: BaseException) -> BaseException:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command line and return its exit code. Prints click's usage errors, and raises all others."""
+    """Run one command line and return its exit code. Raises its errors, those of click as WrongUsage."""
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     if asked := os.environ.get(COMPLETE):
         return shell_complete(cli, {}, "synmt", COMPLETE, asked)
     try:  # not `cli.main`, which turns a closed pipe into exit code 1
         with cli.make_context("synmt", arguments) as context:
             cli.invoke(context)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:  # a group of commands without the name of one
         error.show()
         return error.exit_code
+    except click.UsageError as error:
+        cause = error.format_message().rstrip(".")
+        raise WrongUsage(cause[:1].lower() + cause[1:]) from None
     except click.exceptions.Exit as stop:
         return stop.exit_code
     return 0

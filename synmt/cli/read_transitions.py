@@ -3,7 +3,7 @@
 import click
 
 from synmt.cli.options import input_files, on_error
-from synmt.cli.sections import SectionCommand, in_section
+from synmt.cli.sections import OneOf, SectionCommand, in_section
 from synmt.cli.transitions import string_options, tokenizer_of
 from synmt.streams import BadLines, OnError, convert_files, counted, note
 from synmt.trees.arc_tokens import ArcStyle
@@ -24,7 +24,7 @@ Examples:
 @in_section("Trees")(
     "--format",
     "form",
-    type=click.Choice(["text", "records", "conllu"]),
+    type=OneOf(["text", "records", "conllu"]),
     default="text",
     help="Write only the words, parse records, or CoNLL-U.",
 )

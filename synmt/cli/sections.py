@@ -28,6 +28,7 @@ from synmt.options import (
     is_language,
     options_in,
 )
+from synmt.registry import meant
 from synmt.streams import BadInput, WrongUsage
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -49,6 +50,13 @@ class Finite(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value} is not in the range {self._describe_range()}.", parameter, context)
         return number
+
+
+class OneOf(click.Choice[str]):
+    """One of several names."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        return f"{value!r} is not one of {', '.join(self.choices)}{meant(value, self.choices)}"
 
 
 class Language(click.ParamType):
@@ -163,7 +171,9 @@ class SectionCommand(click.Command):
         except click.NoSuchOption as error:
             if error.option_name in self.hints:
                 raise WrongUsage(f"unknown option {error.option_name}; {self.hints[error.option_name]}") from None
-            raise
+            flags = (flag for each in self.get_params(context) for flag in (*each.opts, *each.secondary_opts))
+            unknown = f"unknown option {error.option_name}{meant(error.option_name, flags)}"
+            raise click.NoSuchOption(error.option_name, unknown, ctx=context) from None
         if not context.resilient_parsing:
             check_paths(context)
             try:
@@ -251,6 +261,19 @@ def _show_used(context: click.Context, _: click.Parameter, asked: bool) -> None:
 class SectionGroup(click.Group):
     context_class = HelpContext
     command_class = SectionCommand
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Return a command. Raises WrongUsage if there is none of this name, unless a shell asks for completions."""
+        found = super().get_command(context, name)
+        if found is None:
+            no_command(name, self.list_commands(context), context)
+        return found
+
+
+def no_command(name: str, known: Iterable[str], context: click.Context) -> None:
+    """Raise WrongUsage for an unknown name of a command, unless a shell asks for completions."""
+    if not context.resilient_parsing and not name.startswith("-"):
+        raise WrongUsage(f"{name!r} is not a command{meant(name, known)}")
 
 
 def _name(parameter: click.Parameter) -> str:
@@ -351,7 +374,7 @@ def _type(setting: Setting) -> Any:
     if setting.metavar in (CODE, REGIONAL):
         return Language(setting.metavar)
     if setting.choices:
-        return click.Choice([str(each) for each in setting.choices])
+        return OneOf([str(each) for each in setting.choices])
     if setting.kind is int:
         return click.IntRange(int(setting.least), int(setting.most))
     if setting.kind is float:

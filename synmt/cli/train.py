@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from synmt.cli.paths import Reads, Writes
-from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_components
+from synmt.cli.sections import OneOf, SectionCommand, in_section, options_of, options_of_components
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.nn.config import TransformerConfig
 from synmt.options import MOST_JOBS
@@ -41,7 +41,7 @@ of_data, of_output = in_section("Data"), in_section("Output")
 @of_data("--dev-tsv", metavar="FILE", type=Reads(), help="Or both, as `source TAB target` lines.")
 @options_of(TextConfig, "Data")
 @of_data(
-    "--on-error", type=click.Choice(["fail", "blank"]), default="fail",
+    "--on-error", type=OneOf(["fail", "blank"]), default="fail",
     help="At a bad line, stop; or skip and count its pair.",
 )  # fmt: skip
 @of_data(

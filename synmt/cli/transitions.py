@@ -6,7 +6,7 @@ from functools import partial
 import click
 
 from synmt.cli.options import Segment, bpe, input_files, on_error
-from synmt.cli.sections import Language, SectionCommand, in_section
+from synmt.cli.sections import Language, OneOf, SectionCommand, in_section
 from synmt.streams import BadLines, OnError, convert_files, counted, note
 from synmt.text.tokenization import Tokenizer, open_tokenizer
 from synmt.trees.arc_tokens import ArcStyle
@@ -45,7 +45,7 @@ def tokenizer_of(words: str | None, moses: str | None) -> Tokenizer | None:
 @in_section("Trees")(
     "--input",
     "kind",
-    type=click.Choice(["records", "conllu"]),
+    type=OneOf(["records", "conllu"]),
     default="records",
     help="Parse records with dependencies, or CoNLL-U.",
 )

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from tqdm import tqdm
 
 from synmt.components.contract import EncoderComponent, Field, Task, lacking
 from synmt.data.batches import Ids, Sources, source_row
@@ -26,7 +25,7 @@ from synmt.model.files import naming
 from synmt.model.source import SourceFeatures
 from synmt.model.target import TargetSide
 from synmt.nn.prefixes import PrefixPlan
-from synmt.streams import Line, Notes, counted
+from synmt.streams import Line, Notes, bar, counted
 from synmt.streams.pool import processes
 from synmt.text.bpe import Bpe, Segment
 from synmt.text.vocabulary import UNKNOWN, Draft, Vocabulary, is_structural
@@ -257,7 +256,7 @@ def prepare(
     with naming(folder):
         with processes(jobs, partial(draft_window, folder, config, bpe, training, known)) as run:
             drafted = run((number, *item) for number, item in items)
-            for more in tqdm(drafted, total=total, leave=False, unit=" sentences", unit_scale=WINDOW, disable=None):
+            for more in bar("sentences", drafted, total=total, leave=False, unit_scale=WINDOW):
                 counts.add(more[0])
                 remarks.add(more[1])
         vocabulary = known or counts.vocabulary(config.target)

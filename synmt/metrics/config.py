@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from synmt.metrics import METRICS
 from synmt.options import Checked, Choice, option_names, setting
+from synmt.registry import meant
 from synmt.streams import Message
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])  # a function or class that makes a metric
@@ -84,7 +85,7 @@ def unknown(name: object, remedy: str) -> str:
     """Return what is wrong with the name of an unknown metric. remedy: how to use the scores of a neural metric."""
     if any(each in str(name).lower() for each in NEURAL):
         return f"synmt does not compute {name}: let its own program score the translations, and {remedy}"
-    return f"{name!r} is not one of {', '.join(METRICS)}"
+    return f"{name!r} is not one of {', '.join(METRICS)}{meant(name, METRICS)}"
 
 
 DEFAULTS = MetricConfig()

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from synmt.projection.features import (
     Codes,
@@ -39,6 +38,7 @@ from synmt.projection.features import (
 )
 from synmt.projection.tree import MARK
 from synmt.projection.votes import Arc, Votes
+from synmt.streams import bar
 from synmt.trees.dependency import DEPENDENCY
 from synmt.trees.spanning import Scores
 
@@ -171,10 +171,10 @@ class Grammar:
         self._of_relations = LogLinear(BITS_OF_LABELS, len(self._relations))
         order = np.random.default_rng(SEED)
         places = np.concatenate([order.permutation(len(told)) for _ in range(PASSES)])
-        for number, place in enumerate(tqdm(places, "tags", unit=" sentences", disable=None)):
+        for number, place in enumerate(bar("sentences", places, desc="tags")):
             self._learn_tags(told[place], number / len(places))
         places = order.permutation(len(told))
-        for number, place in enumerate(tqdm(places, "trees", unit=" sentences", disable=None)):
+        for number, place in enumerate(bar("sentences", places, desc="trees")):
             self._learn_arcs(told[place], number / len(places))
 
     def read(self, tokens: Sequence[str], sentence: range, words: Sequence[int], votes: Votes) -> GrammarReading:

@@ -101,7 +101,7 @@ def markup_stream(files: Sequence[str], config: MarkupConfig, linker: Linker | N
     as for `carried`."""
     bad, notes, latest = BadLines(on_error), Notes(), Latest()
     lines = latest.follow(read_lines(files, on_error))
-    write_lines(carried(lines, config, linker, bad, notes, latest.pauses), latest.pauses)
+    write_lines(carried(lines, config, linker, bad, notes, latest.pauses), latest.pauses, files)
     say_doubts(bad, notes)
 
 

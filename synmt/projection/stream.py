@@ -46,7 +46,8 @@ def project_stream(files: Sequence[str], config: ProjectionConfig, linker: Linke
     """Write the record of each target in the files to standard output. Arguments and errors as for `projections`."""
     bad, notes, latest = BadLines(on_error), Notes(), Latest()
     lines = latest.follow(read_lines(files, on_error))
-    write_lines(map(write_record, projections(lines, config, linker, bad, notes, latest.pauses)), latest.pauses)
+    records = projections(lines, config, linker, bad, notes, latest.pauses)
+    write_lines(map(write_record, records), latest.pauses, files)
     say_doubts(bad, notes)
 
 

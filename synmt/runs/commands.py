@@ -61,7 +61,7 @@ def parsed(command: Command) -> dict[str, Any]:
     for name, value in command.options.items():
         option = option_of(command.name, name)
         if name in HELP:  # which would end this process
-            raise WrongUsage(f"No such option '--{name}'.")
+            raise WrongUsage(f"unknown option --{name}")
         if value is True and option and not option.is_flag:  # which would take the next word for its value
             raise ValueError(f"Option '--{name}' requires an argument.")
     words = command.words[len(command.name.split()) :]

@@ -15,6 +15,7 @@ from synmt.metrics.config import MetricConfig, unknown
 from synmt.options import LARGEST, is_language
 from synmt.parsers.config import uses_embedded
 from synmt.parsers.parser import CONSTITUENCY, DEPENDENCY, embedded_model
+from synmt.registry import meant
 from synmt.runs.commands import FILES, STDIN, Command, Options, option_of, parsed
 from synmt.streams import BadInput, Message, readable
 from synmt.streams.inputs import compression_of
@@ -300,7 +301,7 @@ def with_files(command: str, place: str, options: Options) -> Options:
 def _run(fields: dict[str, Any], folder: Path) -> RunFile:
     for name, value in fields.items():
         if name not in SECTIONS:
-            raise ValueError(f"{name!r} is not one of {', '.join(SECTIONS)}")
+            raise ValueError(f"{name!r} is not one of {', '.join(SECTIONS)}{meant(name, SECTIONS)}")
         if not isinstance(value, SECTIONS[name]):
             raise ValueError(f"{name} must be a {' or '.join(TYPES[each] for each in SECTIONS[name])}")
     kind = _kind(fields)

@@ -7,6 +7,7 @@ that respects their dependencies.
 
 import fcntl
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -29,13 +30,14 @@ from msgspec.structs import replace
 from synmt.model.files import check_empty, locked, naming
 from synmt.model.made import check_same, digest, identity, stamp
 from synmt.runs.commands import Command, Options
-from synmt.streams import BadInput
+from synmt.streams import BadInput, duration
 from synmt.streams.decoding import decoded
 from synmt.streams.process import Interruption
 
 PROGRAM = [sys.executable, "-m", "synmt.cli.step"]  # runs a command of synmt that ends with this process
 NOTE = "note: "  # marks a note in the log of a process; the run prints it on stderr without this mark
-POLL = 0.1  # seconds between two attempts to lock a file
+PLACE = re.compile(r"update \d+ of \d+")  # how a line about the progress of a training run begins
+POLL = 0.1  # seconds between two attempts to lock a file, or two looks at a process
 REMEDY = "name another --out, or remove it"
 RECORD = b'{"inputs":'  # how a record begins in a log
 KILLED = b"killed with the run; CPU seconds:"  # how a process ends its log if its run is killed
@@ -264,14 +266,14 @@ class RunFolder:
     def run(self, command: Command, log: Path, output: Path | None = None) -> Cost:
         """Run a command of synmt in a new process. Raises Unfinished with the last line that it printed to stderr.
 
-        Its messages go to the log, and its notes to stderr as well, each once per run. The process ends with this one:
-        its standard input is a pipe that only this process can close. It uses one thread, unless OMP_NUM_THREADS says
-        otherwise: rounding, and so each score, then depends neither on the number of cores nor on the number of steps
-        at a time.
+        Its messages go to the log. Its notes go to stderr as well, each once per run, and so does the progress of a
+        training run, under the name of its log. The process ends with this one: its standard input is a pipe that only
+        this process can close. It uses one thread, unless OMP_NUM_THREADS says otherwise: rounding, and so each score,
+        then depends neither on the number of cores nor on the number of steps at a time.
         """
-        name = f"synmt {command.name}"
-        with log.open("ab") as errors, (output or Path(os.devnull)).open("wb") as stream:
-            begin = errors.tell()
+        name, last, ended, rest = f"synmt {command.name}", "no message", 0, b""
+        with log.open("ab") as errors, log.open("rb") as said, (output or Path(os.devnull)).open("wb") as stream:
+            said.seek(errors.tell())
             process = subprocess.Popen(
                 [*PROGRAM, *command.words],
                 stdin=subprocess.PIPE,
@@ -282,19 +284,23 @@ class RunFolder:
             self.processes.add(process)
             if self.stopped.is_set():
                 process.terminate()
-            _, status, usage = os.wait4(process.pid, 0)
+            while not ended:
+                time.sleep(POLL)
+                ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+                *lines, rest = (rest + said.read()).split(b"\n")
+                for last in (line.decode(errors="replace") for line in lines):
+                    if last.startswith(f"{name}: {NOTE}") and last not in self.noted:
+                        self.noted.add(last)
+                        print(last.replace(NOTE, "", 1), file=sys.stderr, flush=True)
+                    elif PLACE.match(last):
+                        print(f"synmt run: {log.stem}: {last}", file=sys.stderr, flush=True)
             process.returncode = os.waitstatus_to_exitcode(status)
             self.processes.discard(process)
             if process.stdin:
                 process.stdin.close()
         cost = Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024)
-        said = log.read_bytes()[begin:].decode(errors="replace").splitlines()
-        for line in said:
-            if line.startswith(f"{name}: {NOTE}") and line not in self.noted:
-                self.noted.add(line)
-                print(line.replace(NOTE, "", 1), file=sys.stderr, flush=True)
         if process.returncode:
-            last = said[-1] if said else "no message"
+            last = rest.decode(errors="replace") or last
             raise Unfinished(f"{name} ended with {process.returncode}: {last}", log, cost)
         return cost
 
@@ -411,16 +417,10 @@ class Progress:
             left = ""
             if self._seconds:
                 mean = sum(self._seconds) / len(self._seconds)
-                left = f", about {_duration(mean * (self._total - self._begun + 1) / self._jobs)} left"
+                left = f", about {duration(mean * (self._total - self._begun + 1) / self._jobs)} left"
             print(f"synmt run: {name}{place}{left}", file=sys.stderr, flush=True)
         return time.monotonic()
 
     def end(self, began: float) -> None:
         with self._lock:
             self._seconds.append(time.monotonic() - began)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{max(1, round(seconds))} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

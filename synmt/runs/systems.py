@@ -25,6 +25,7 @@ from synmt.metrics.reading import Files, open_input
 from synmt.metrics.significance import sentence_statistics
 from synmt.model.config import ModelConfig
 from synmt.model.files import CONFIG_FILE, write_config
+from synmt.registry import meant
 from synmt.runs.commands import Command, Options, check_shared, parsed, with_used
 from synmt.runs.file import COST, Pair, RunFile, naming_table, query_of_set
 from synmt.runs.steps import Cost, RunFolder
@@ -158,7 +159,8 @@ def _meaning(name: str, own: Options, shared: Options) -> Options:
     has_components = [set(name.split("+")) <= known.keys() for known in (ENCODER_COMPONENTS, DECODER_COMPONENTS)]
     if not any(has_components):
         if not shared.keys() & set(MODEL):
-            raise ValueError("no system has this name; give its model, source-syntax or target-syntax")
+            hint = meant(name, systems()) or "; give its model, source-syntax or target-syntax"
+            raise ValueError(f"no system has this name{hint}")
         return {}
     number = has_components.index(True)
     side, shared_components = MODEL[1:][number], systems()[shared.get("model", PLAIN)][number]

@@ -18,7 +18,7 @@ import torch
 from synmt.components.output import ArcOutput
 from synmt.data.batches import in_batches
 from synmt.data.corpus import Corpus
-from synmt.data.records import read_columns, source_records, target_form, target_records
+from synmt.data.records import are_parallel, read_columns, source_records, target_form, target_records
 from synmt.data.rows import lengths_of
 from synmt.data.words import Sides, say_doubts
 from synmt.device import autocast, local_device
@@ -83,8 +83,9 @@ def logprob_stream(model: Path, files: Sequence[str], config: LogprobConfig, dev
     sides = words_of_sides(folder.config, config)
     bad, notes, latest = BadLines(on_error), Notes(), Latest()
     found = scored(translator, sides, read_columns(files, bad), config, bad, notes, latest)
+    countable = files[:1] if are_parallel(files) else files
     has_trees = bool(folder.config.target.spelling.trees)
-    write_lines((_line(forced, has_trees, config) for forced in found), latest.pauses)
+    write_lines((_line(forced, has_trees, config) for forced in found), latest.pauses, countable)
     say_doubts(bad, notes, *sides)
 
 

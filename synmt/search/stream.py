@@ -20,7 +20,7 @@ from synmt.trees.formats import conllu_of_record
 
 def translate_stream(
     models: Sequence[Path],
-    files: Iterable[str],
+    files: Sequence[str],
     search: SearchConfig,
     config: TranslateConfig,
     device: str,
@@ -42,7 +42,7 @@ def translate_stream(
     lines = read_lines(files, bad.on_error)
     sentences = source_sentences(translator, words, lines, config, bad, latest)
     with processes(config.jobs, translator.translate_batch, open_batches, *opened) as run:
-        write_lines(_written(translator.translate(sentences, run, latest.pauses), config, bad), latest.pauses)
+        write_lines(_written(translator.translate(sentences, run, latest.pauses), config, bad), latest.pauses, files)
     say_doubts(bad, Notes(), words)
 
 

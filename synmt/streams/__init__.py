@@ -22,7 +22,7 @@ from typing import Any, Literal, Self, TypeVar
 from synmt.streams.inputs import CHUNK, COMPRESSIONS, EXCHANGE, Pipe, open_input, unpacker
 
 OnError = Literal["fail", "blank"]
-STDOUT = 1  # a file descriptor
+STDOUT, STDERR = 1, 2  # file descriptors
 LONGEST_NAME, LONGEST_CAUSE = 200, 500  # characters; they may come from strangers
 XML = re.compile(rb"(\xef\xbb\xbf)?<(\?xml\s|tmx\s|xliff\s)|(\xff\xfe)?<\0\?\0x\0|(\xfe\xff)?\0<\0\?\0x")
 LONGEST_LINE = 2**28  # bytes; a few kB of a .gz file may unpack to a line of gigabytes
@@ -379,8 +379,13 @@ class LineWriter:
         self._stream.close()
 
 
-def write_lines(lines: Iterable[str | None], pauses: Callable[[], bool] = never) -> None:
-    """Write lines to standard output, nothing for None, and flush it after a line if the input pauses."""
+def write_lines(lines: Iterable[str | None], pauses: Callable[[], bool] = never, files: Sequence[str] = ()) -> None:
+    """Write lines to standard output, nothing for None, and flush it after a line if the input pauses.
+
+    files: with as many lines as there will be; on a terminal, a progress bar appears if they can be counted.
+    """
+    if files and os.isatty(STDERR) and (total := count_lines(files)):
+        lines = with_progress(lines, "lines", lambda: total)
     with LineWriter() as output:
         for line in lines:
             if line is not None:
@@ -398,10 +403,17 @@ def with_progress(
     """
     if sys.stdout is None or sys.stdout.isatty() or not sys.stderr.isatty():
         return items
-    from tqdm import tqdm
-
-    watched: Iterable[T] = tqdm(items, unit=f" {unit}", total=total(), desc=doing)
+    watched: Iterable[T] = bar(unit, items, total=total(), desc=doing, delay=1)
     return watched
+
+
+def bar(unit: str, items: Iterable[Any] | None = None, quiet: bool = False, **options: Any) -> Any:
+    """Return a progress bar of tqdm with these options, over items if given. It shows nothing if `quiet`, or if stderr
+    is neither a terminal nor in a notebook."""
+    from tqdm.auto import tqdm
+
+    shown = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    return tqdm(items, unit=f" {unit}", disable=quiet or not shown, **options)
 
 
 def count_lines(paths: Sequence[str]) -> int | None:
@@ -416,7 +428,7 @@ def count_lines(paths: Sequence[str]) -> int | None:
 
 
 def convert_files(
-    paths: Iterable[str],
+    paths: Sequence[str],
     convert: Callable[[str], str],
     bad: BadLines,
     blank: str | None = "",
@@ -434,7 +446,8 @@ def convert_files(
         is_empty = not line.text.strip(string.whitespace) and not line.fault
         return blank if is_empty else bad.read(line, convert, "") or blank
 
-    write_lines(map(converted, group(latest.follow(read_lines(paths, bad.on_error)))), latest.pauses)
+    lines = map(converted, group(latest.follow(read_lines(paths, bad.on_error))))
+    write_lines(lines, latest.pauses, paths if group is iter else ())
     bad.report()
 
 
@@ -450,6 +463,13 @@ def discard_output() -> None:
 def counted(count: int, noun: str) -> str:
     """Return a number with its noun, such as `1 line` and `2 lines`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words, such as `12 min`."""
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def complain(name: str, cause: str, code: int = 1) -> int:

@@ -19,7 +19,7 @@ from torch import nn
 from tqdm import tqdm
 
 from synmt.model.files import PARAMETERS_FILE, check_inside, naming, remove_unfinished, save_tensors, write_aside
-from synmt.streams import BadInput, Message
+from synmt.streams import BadInput, Message, bar, duration
 from synmt.streams.process import Interrupted, Interruption
 from synmt.training.checkpoint import Progress, TrainingState, checkpoints
 from synmt.training.config import TrainingConfig
@@ -32,6 +32,8 @@ CHECKPOINTS = "checkpoint"
 EARLIER_BEST = "best.safetensors"  # in CHECKPOINTS: the best model before a validation that only the end required
 ORDERED = 100  # the checksum of this many first batches identifies the order of all
 T = TypeVar("T")
+FIRST_ESTIMATE = 30  # seconds of training
+LEAST_ESTIMATE = 10  # seconds that are left
 LARGEST_LOSS = 700  # nats per token; the perplexity of more overflows
 
 
@@ -119,19 +121,25 @@ class Trainer:
         self.interval = Interval(self.progress)
         if self.config.tensorboard and self.processes.first:
             self.events = Events(self.path, self.progress.update)
-        with Interruption() as interruption, self._progress_line() as line, self._upcoming() as steps:
+        config, done, told = self.config, self.progress.update, not self.processes.first
+        updates = bar("updates", quiet=told, total=self.total, initial=done)
+        with Interruption() as interruption, updates as line, self._upcoming() as steps:
             self._validate_if_due(interruption)  # the last run may have been interrupted in a validation
             report_every = self.config.report_every or max(1, min(100, self.total // 30))
             while not self._has_ended() and (step := next(steps, None)):
-                rate = self._rate()
+                step_number = self.progress.update + 1
+                rate = learning_rate(step_number, config.learning_rate, config.warmup, config.schedule, self.total)
                 loss, tokens, norm = self.updater(step, rate)
                 self.progress.count_update(self._batches_an_update, self.batches_an_epoch)
                 self.progress.sentences += step.sentences
                 self.progress.all_tokens += tokens
                 self.interval.add(loss, tokens, norm)
-                if self.config.minutes:
+                if config.minutes:
                     self.progress.seconds = self.processes.from_first(self._seconds())
                 line.update()
+                if not told and line.disable and self._seconds() > FIRST_ESTIMATE:
+                    told = True
+                    print(self._place(), file=sys.stderr, flush=True)
                 if self.processes.device.type == "cpu":  # on a GPU, this would wait for it
                     self._check_finite()
                 if self.progress.update % report_every == 0:
@@ -144,8 +152,7 @@ class Trainer:
                 if self.processes.any(interruption.signal is not None):
                     self._save()
                     raise self._interrupted(interruption, "after")
-                minutes = self.config.checkpoint_minutes
-                if minutes and time.monotonic() - self.saved > 60 * minutes:
+                if config.checkpoint_minutes and time.monotonic() - self.saved > 60 * config.checkpoint_minutes:
                     self._save()
             if self.progress.validated < self.progress.update:
                 self._save()
@@ -183,14 +190,6 @@ class Trainer:
             first = done.batches_of_epoch
             yield self.updater.step(batches[first : first + self._batches_an_update], done.update + 1)
             done.count_update(self._batches_an_update, self.batches_an_epoch)
-
-    def _rate(self) -> float:
-        config = self.config
-        return learning_rate(self.progress.update + 1, config.learning_rate, config.warmup, config.schedule, self.total)
-
-    def _progress_line(self) -> "tqdm[None]":
-        silent = not self.processes.first or not sys.stderr.isatty()
-        return tqdm(total=self.total, initial=self.progress.update, unit="update", disable=silent)
 
     def _write(self, row: dict[str, float | int]) -> None:
         if self.processes.first:
@@ -296,7 +295,16 @@ class Trainer:
         more = {"loss": scores.loss, **losses, **scores.metrics, **scores.measures}
         more["perplexity"] = math.exp(scores.loss) if scores.loss < LARGEST_LOSS else math.inf
         self._write({f"valid_{name}": value for name, value in more.items()})
-        tqdm.write(f"update {self.progress.update}: validation {_in_words(scores)}", file=sys.stderr)
+        tqdm.write(f"{self._place()}: validation {_in_words(scores)}", file=sys.stderr)
+
+    def _place(self) -> str:
+        """Return the update that is done, and how long the rest will take at most."""
+        update, seconds = self.progress.update, self._seconds()
+        left = seconds / max(1, update) * (self.total - update)
+        if self.config.minutes:
+            left = min(left, 60 * self.config.minutes - seconds)
+        end = f", about {duration(left)} left" if left > LEAST_ESTIMATE else ""
+        return f"update {update} of {self.total}{end}"
 
 
 def _in_words(scores: ValidationScores) -> str:

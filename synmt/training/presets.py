@@ -9,6 +9,7 @@ from synmt.model.source import source_side_of
 from synmt.model.target import target_side_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, config_of
+from synmt.registry import meant
 from synmt.text.tokenization import UNMARKED, TextConfig
 from synmt.training.config import TrainingConfig
 
@@ -57,7 +58,7 @@ def components_of(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Return the components of source and target named by the settings. Raises ValueError for an unknown system."""
     system = given.get("model", PLAIN)
     if system not in systems():
-        raise ValueError(f"unknown system {system!r}; known: {', '.join(systems())}")
+        raise ValueError(f"unknown system {system!r}; known: {', '.join(systems())}{meant(system, systems())}")
     of_source, of_target = systems()[system]
     source, target = given.get("source_syntax", of_source), given.get("target_syntax", of_target)
     return source.split("+"), target.split("+")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -237,7 +238,7 @@ def test_two_runs_do_not_share_a_folder(run: Path) -> None:
 
 def test_translate_options_are_checked_before_training(run: Path) -> None:
     for wrong, cause in (
-        ("max-length = 3", "No such option '--max-length'"),
+        ("max-length = 3", "unknown option --max-length"),
         ("alpha = [1.0, 'x']", "Invalid value for '--alpha': 'x' is not a valid float"),
     ):
         run.write_text(RUN.replace("beam = 1", wrong))
@@ -341,6 +342,8 @@ def test_notes_of_commands_are_repeated_once(run: Path, warm: None) -> None:
     note = "target text looks tokenized in 8 of its first 8 lines, and was tokenized again; --tokenizer none keeps"
     notes = [line for line in done.stderr.splitlines() if not line.startswith("synmt run: ")]
     assert done.returncode == 0
+    validations = re.findall(r"^synmt run: (\w+\.1): update 2 of 2: validation loss ", done.stderr, re.MULTILINE)
+    assert validations == ["sequence.1", "mask.1"]
     assert notes == ["synmt train: target text is tokenized as de", f"synmt train: {note} its words"]
 
 
@@ -444,7 +447,7 @@ SHORT = ["train.jsonl: 8 lines", "short.de: 1 line"]
         ("mask = {}", f'{"x" * 101} = {{ model = "mask" }}', ["has 101 bytes, but a name may have at most 100"]),
         ("mask = {}", 'mask = { codes = "no.bpe" }', ["system mask: codes: no file no.bpe"]),
         ("mask = {}", "plain = { model = 'sequence', tree-dropout = 0.1 }", ["system plain: --tree-dropout"]),
-        ("beam = 1", "help = true", ["translate: No such option '--help'"]),
+        ("beam = 1", "help = true", ["translate: unknown option --help"]),
         ("beam = 1", "n-best = 1", ["translate: n-best is set by the run itself"]),
         ("beam = 1", "n-best = [1, 2]", ["translate: n-best is set by the run itself"]),
         ("beam = 1", 'format = "jsonl"', ["translate: format is set by the run itself"]),
@@ -454,12 +457,12 @@ SHORT = ["train.jsonl: 8 lines", "short.de: 1 line"]
         ("beam = 1", "device = true", ["translate: Option '--device' requires an argument"]),
         ("beam = 1", 'sample = "--help"', ["translate: Option '--sample' does not take a value"]),
         ("beam = 1", 'beam = "--help"', ["Invalid value for '--beam': '--help' is not a valid integer"]),
-        ("[translate]", "[parse]\nhelp = true\n[translate]", ["parse: No such option '--help'"]),
+        ("[translate]", "[parse]\nhelp = true\n[translate]", ["parse: unknown option --help"]),
         ("[translate]", '[parse]\nformat = "conllu"\n[translate]', ["parse: format is set by the run itself"]),
-        ("[translate]", "[parse]\nwidth = 3\n[translate]", ["parse: No such option '--width'"]),
+        ("[translate]", "[parse]\nwidth = 3\n[translate]", ["parse: unknown option --width"]),
         ("[translate]", '[parse]\nparser = "udpipe"\n[translate]', ["systems.toml: parse has no effect"]),
         ("[translate]", '[parse]\nmodel = "no.udpipe"\n[translate]', ["parse: model: no file no.udpipe"]),
-        ('preset = "small"', "help = true", ["system sequence: No such option '--help'"]),
+        ('preset = "small"', "help = true", ["system sequence: unknown option --help"]),
         ('preset = "small"', 'out = "elsewhere"', ["train: out is set by the run itself"]),
     ],
 )  # fmt: skip

@@ -13,7 +13,7 @@ import torch
 
 from synmt import __version__
 from synmt.cli.manual import root, with_those_below
-from tests.cli.commands import COLD, COMMANDS, existing_commands, shell, synmt, write_program
+from tests.cli.commands import COLD, COMMANDS, existing_commands, is_wrong_usage, shell, synmt, write_program
 from tests.inspection.models import write_model
 
 HEAVY = ["benepar", "matplotlib", "nltk", "numpy", "sacrebleu", "sacremoses", "spacy", "subword_nmt", "torch"]
@@ -133,9 +133,13 @@ def test_a_shell_completes_files(line: str) -> None:
     assert done.stdout == "file,x\n"
 
 
-@pytest.mark.parametrize("arguments", [["nothing"], ["linearize", "--nothing"], ["bpe", "learn"], []])
-def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [["nothing"], ["linearize", "--nothing"], ["bpe", "learn"], ["bpe", "x"]])
+def test_wrong_usage_is_one_line(arguments: list[str]) -> None:
     done = synmt(*arguments)
-    assert done.returncode == 2
-    assert "Usage: synmt" in done.stderr
-    assert done.stdout == ""
+    assert is_wrong_usage(done, "synmt", " -h)") and done.stdout == ""
+
+
+@pytest.mark.parametrize("arguments", [[], ["bpe"]])
+def test_groups_of_commands_show_their_help(arguments: list[str]) -> None:
+    done = synmt(*arguments)
+    assert (done.returncode, done.stdout) == (2, "") and "Usage: synmt" in done.stderr

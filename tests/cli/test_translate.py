@@ -87,7 +87,7 @@ def test_precision_changes_probabilities_only_slightly(mask_model: Path) -> None
     assert found["int8"] == pytest.approx(found["fp32"], abs=0.3)
     assert len({tuple(each) for each in found.values()}) == 3
     done = synmt("logprob", mask_model, "--precision", "int8", text="a\tb")
-    assert done.returncode == 2 and "Invalid value for '--precision': 'int8' is not one of" in done.stderr
+    assert done.returncode == 2 and "invalid value for '--precision': 'int8' is not one of" in done.stderr
 
 
 def test_an_ensemble_of_a_model_and_itself_equals_the_model(mask_model: Path, tmp_path: Path) -> None:

@@ -67,9 +67,8 @@ class Done:
         lines = self.said.splitlines()
         name = f"synmt {self.arguments[0]}: "
         if self.code == 2:
-            is_click = lines[0].startswith("Usage:") and lines[-1].startswith("Error: ")
-            if not is_click and not (len(lines) == 1 and lines[0].startswith(name)):
-                raise Wrong(f"exit 2 and no usage: {self.said!r}")
+            if len(lines) != 1 or not lines[0].startswith(name):
+                raise Wrong(f"exit 2 and not one line: {self.said!r}")
         elif self.code:
             # a training run that has begun may have printed messages before the error
             notes = lines[:-1] if lines and UNDER_WAY.search(lines[-1]) else []

@@ -17,6 +17,7 @@ from sacrebleu.metrics import BLEU
 from safetensors.torch import load_file
 
 from synmt.streams import BadInput
+from synmt.training import loop
 from synmt.training.checkpoint import Progress
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
@@ -124,6 +125,21 @@ def test_a_run_keeps_the_best_model(history: list[Validated], patience: int, sto
 def test_the_last_model_is_kept_if_nothing_decides(validation: Scripted | None, tmp_path: Path) -> None:
     progress = trained(tmp_path / "model", replace(EACH, updates=3, patience=1), validation).progress
     assert (progress.update, progress.best_update, progress.best) == (3, 3, -math.inf)
+
+
+def test_a_training_run_tells_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once after half a minute, and in each validation; without the time that is left if that is short."""
+    history = [(1.0, 3.0), (2.0, 2.0), (3.0, 1.0)]
+    trained(tmp_path / "short", replace(EACH, updates=3), Scripted(history))
+    found = re.findall("^update.*", capsys.readouterr().err, re.MULTILINE)
+    assert found == [f"update {n} of 3: validation loss {4 - n}.0000, BLEU {n}.00" for n in (1, 2, 3)]
+    monkeypatch.setattr(loop, "FIRST_ESTIMATE", 0)
+    monkeypatch.setattr(loop, "LEAST_ESTIMATE", 0)
+    trained(tmp_path / "long", replace(EACH, updates=3, validate_every=3), Scripted(history))
+    first, last = re.findall("^update.*", capsys.readouterr().err, re.MULTILINE)
+    assert re.fullmatch(r"update 1 of 3, about \d+ s left", first) and last.startswith("update 3 of 3: validation")
 
 
 @pytest.mark.parametrize("bad", list(product([1.0, math.nan, math.inf, -math.inf], repeat=2))[1:])

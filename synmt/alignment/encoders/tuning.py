@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize, one_hot
-from tqdm import tqdm
 
 from synmt.alignment.encoders.encoder import Encoder, Floats, padded
 from synmt.alignment.encoders.similarity import OF_MEANS, TEMPERATURE, Sentences, Similarity
+from synmt.streams import bar
 
 EPOCHS = 2
 BATCH_TOKENS = 640  # number of pairs × length of the longer side
@@ -71,7 +71,7 @@ def tune(
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda update: min((update + 1) / WARMUP, (total - update) / max(1, total - WARMUP))
     )
-    with tqdm(total=total, unit=" updates", desc="tuning", disable=None) as bar:
+    with bar("updates", total=total, desc="tuning") as line:
         for _ in range(EPOCHS):
             draws.shuffle(batches)
             for batch in batches:
@@ -80,7 +80,7 @@ def tune(
                 torch.nn.utils.clip_grad_norm_(weights, 1.0)
                 optimizer.step()
                 schedule.step()
-                bar.update()
+                line.update()
     for weight, dtype in zip(weights, dtypes, strict=True):
         weight.requires_grad_(False)
         weight.data, weight.grad = weight.data.bfloat16().to(dtype), None

@@ -1,9 +1,7 @@
 """The encoder of a fit: whether it helps, and which words it finds similar (see aligner.py)."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
-
-from tqdm import tqdm
 
 from synmt.alignment import encoders
 from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Sentences, Sides
@@ -52,11 +50,12 @@ def similar_words(
     pairs: Iterable[SentencePair],
     compounds: CompoundSides,
     encoded: Collection[int] | None = None,
-    bar: "tqdm[None] | None" = None,
+    done: Callable[[int], object] = int,
 ) -> Similar | None:
     """Return which parts of words are similar in pairs without an empty side; None without an encoder.
 
-    encoded: the numbers of the pairs to encode, spread over all; None for all of them.
+    encoded: the numbers of the pairs to encode, spread over all; None for all of them. done: is told how many
+    more pairs have been read.
     """
     if similarity is None:
         return None
@@ -67,8 +66,7 @@ def similar_words(
         for number, pair in window:
             is_asked = encoded is None or number in encoded
             similar.add(_of_parts(next(found), pair, compounds) if is_asked else None)
-        if bar is not None:
-            bar.update(len(window))
+        done(len(window))
     return similar
 
 

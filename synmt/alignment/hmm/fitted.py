@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from safetensors.numpy import load_file, save
-from tqdm import tqdm
 
 from synmt.alignment import compiled
 from synmt.alignment.extraction import SoftLinks, word_scores
@@ -19,7 +18,7 @@ from synmt.alignment.hmm.model import HmmModel, fit
 from synmt.data.bitext import Bitext, spread
 from synmt.data.records import SentencePair
 from synmt.model.files import LARGEST_TEXT, PARAMETERS_FILE, check_inside, naming, write_aside
-from synmt.streams import note, windows
+from synmt.streams import bar, note, windows
 
 if TYPE_CHECKING:
     from synmt.alignment.encoders.similarity import Similarity
@@ -57,8 +56,8 @@ class FittedHmm:
 
         def fitted(similarity: "Similarity | None", encoded: Collection[int]) -> FittedHmm:
             """Fit both directions. encoded: the numbers of the pairs to encode."""
-            with tqdm(total=len(sides[0]), unit=" pairs", desc="encoding", disable=None if similarity else True) as bar:
-                similar = similar_words(similarity, pairs.spread(options.pairs), compounds, encoded, bar)
+            with bar("pairs", quiet=similarity is None, total=len(sides[0]), desc="encoding") as line:
+                similar = similar_words(similarity, pairs.spread(options.pairs), compounds, encoded, line.update)
             return FittedHmm(fit(options, parts, similar, prior), compounds, similarity, None)
 
         if similarity and options.tuning:

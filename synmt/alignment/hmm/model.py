@@ -4,14 +4,13 @@ Shapes: B pairs of J source and I target words, padded; N types, that is, distin
 """
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from synmt.alignment import compiled
 from synmt.alignment.chains import Chains, Emissions, Posteriors, agreed, independent
@@ -28,6 +27,7 @@ from synmt.alignment.hmm.transitions import (
     TreeChains,
     relations,
 )
+from synmt.streams import bar
 
 if TYPE_CHECKING:
     from synmt.alignment.hmm.aligner import Hmm
@@ -324,9 +324,9 @@ def fit(
     model, chunked = HmmModel.new(options, lexicon), Chunks(sides, lexicon, similar, prior)
     chunked.learn((bitext, _cooccurrences(bitext)) for bitext in chunked)
     rounds = DIAGONAL_ROUNDS + options.rounds
-    with tqdm(total=rounds * len(sides[0]), unit=" pairs", desc="hmm", disable=quiet or None) as bar:
+    with bar("pairs", quiet=quiet, total=rounds * len(sides[0]), desc="hmm") as line:
         for number in range(rounds):
-            _em_round(model, chunked, number >= DIAGONAL_ROUNDS, bar)
+            _em_round(model, chunked, number >= DIAGONAL_ROUNDS, line.update)
     return model
 
 
@@ -339,14 +339,15 @@ def _cooccurrences(bitext: IndexedBitext) -> Floats:
     return counts[:-1]
 
 
-def _em_round(model: HmmModel, chunked: Chunks, transitions: bool, bar: "tqdm[None]") -> None:
-    """Train on all pairs once: an E-step over all of them, and an M-step."""
+def _em_round(model: HmmModel, chunked: Chunks, transitions: bool, done: Callable[[int], object]) -> None:
+    """Train on all pairs once: an E-step over all of them, and an M-step. done: is told how many more pairs
+    have been read."""
     expected = model.expected()
 
     def linked() -> Iterator[tuple[IndexedBitext, Floats]]:
         for bitext in chunked:
             yield bitext, model.e_step(bitext, expected, transitions)
-            bar.update(sum(len(batch.rows) for batch in bitext.batches))
+            done(sum(len(batch.rows) for batch in bitext.batches))
 
     chunked.learn(linked())
     for direction, found in zip(model.directions, expected, strict=True):

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torch import nn
-from tqdm import tqdm
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import FitBitext, Fitting, inputs_of, is_begun, name_of, new_aligner, options_of
@@ -35,7 +34,7 @@ from synmt.model.translation import TranslationModel
 from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.losses import Loss
-from synmt.streams import BadInput, Notes, windows
+from synmt.streams import BadInput, Notes, bar, windows
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
 from synmt.text.vocabulary import Vocabulary
@@ -213,7 +212,7 @@ def links_of(aligner: "AttentionAligner", bitext: Bitext) -> list[Set[Link]]:
     """Return the links of each pair by the aligner's own heuristic."""
     how = Extraction(aligner.heuristic)
     links: list[Set[Link]] = []
-    for window in windows(tqdm(bitext, unit="pair", disable=None), 1000):
+    for window in windows(bar("pairs", bitext), 1000):
         for pair, soft in zip(window, aligner.align(window), strict=True):
             links.append(set(extract(soft, pair.source.tokens, pair.target.tokens, how).links))
     return links
