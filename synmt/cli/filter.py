@@ -7,7 +7,7 @@ import click
 
 from synmt.cli.options import input_files, on_error, usage
 from synmt.cli.paths import Reads
-from synmt.cli.sections import SectionCommand, in_section, options_of
+from synmt.cli.sections import Finite, SectionCommand, in_section, options_of
 from synmt.options import config_of
 from synmt.streams import OnError
 from synmt.text.tokenization import TextConfig
@@ -24,7 +24,7 @@ Examples:
 @click.argument("model", type=Reads(path_type=Path))
 @input_files
 @in_section("Options")(
-    "--min-confidence", metavar="X", type=click.FloatRange(0, 1), default=0.5,
+    "--min-confidence", metavar="X", type=Finite(0, 1), default=0.5,
     help="Keep pairs with at least this confidence.",
 )  # fmt: skip
 @options_of(TextConfig, "Text")

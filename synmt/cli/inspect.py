@@ -31,7 +31,7 @@ Examples:
   synmt inspect curves base model --format png > curves.png
   synmt inspect run systems.toml --figure gains --format pdf > gains.pdf
   synmt inspect relations parsed.jsonl --references gold.jsonl
-  synmt inspect words base.de mask.de --references test.de.jsonl --train train.de
+  synmt inspect words base.de mask.de -r test.de.jsonl --train train.de
   synmt inspect reliability found.jsonl --references gold.links
 """
 PICTURES = get_args(PictureForm)

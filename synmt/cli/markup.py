@@ -17,7 +17,7 @@ EPILOG = """
 Examples:
   paste page.en test.de | synmt markup --aligner aligner > page.de
   paste page.en test.de test.links | synmt markup --tokenizer none > page.de
-  synmt strip-markup page.xlf | synmt translate model | synmt markup --aligner aligner page.xlf - > page.de.xlf
+  synmt markup --aligner aligner page.xlf test.de > page.de.xlf
 """
 
 

@@ -181,8 +181,7 @@ def markup_file(
             targets.append(text or None)
             while waiting and len(waiting[0].segments) <= len(targets):
                 piece = waiting.popleft()
-                new = [targets.pop(0) for _ in piece.segments]
-                output.write_bytes(piece.with_targets(new))
+                output.write_bytes(piece.with_targets([targets.pop(0) for _ in piece.segments]))
         for piece in waiting:
             output.write_bytes(piece.raw)
     say_doubts(bad, notes)

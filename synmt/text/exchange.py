@@ -91,7 +91,7 @@ class ExchangeFile:
     def open(cls, path: str, source: str | None = None, target: str | None = None) -> "ExchangeFile":
         """Check a file, and choose the languages: those given, or the only pair in the file. Raises BadInput."""
         if not Path(path).is_file():
-            raise BadInput("TMX and XLIFF are read twice: give a file", readable(path))
+            raise BadInput("TMX and XLIFF cannot be read from a pipe: give a file", readable(path))
         reader = _Reader(path, None)
         for _ in reader.pieces():
             pass
