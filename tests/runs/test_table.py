@@ -334,6 +334,7 @@ def test_several_systems_have_a_corrected_p(done: Done) -> None:
     assert [line.partition(" (")[0] for line in legend([*found, *others])] == [
         "mean ± standard deviation over 2 seeds; Δ: difference of the means from the first system of each table",
         "p: two-sided t-test of Δ, with its variance between seeds and between test sentences",
+        "synmt significance compares the outputs of single models, without the variance between seeds",
         "Holm: p corrected for 1 or 2 systems that are compared with the first system of each table, for each metric",
         "+ better, - worse than the first system of each table with Holm < 0.05",
     ]
