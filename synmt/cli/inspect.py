@@ -88,9 +88,19 @@ def strengths(models: tuple[Path, ...], form: str) -> None:
     help="Attention, or the strength of the mask.",
 )  # fmt: skip
 @click.option("--subwords", is_flag=True, help="Show each subword, not each word.")
+@click.option("--columns", type=click.IntRange(1, 2), help="Columns of a page that each head of a picture fills.")
 @form("tsv", "json", "jsonl", *PICTURES)
 def attention(
-    model: Path, file: str, sentence: int, side: str, layer: int, head: int | None, show: Any, subwords: bool, form: str
+    model: Path,
+    file: str,
+    sentence: int,
+    side: str,
+    layer: int,
+    head: int | None,
+    show: Any,
+    subwords: bool,
+    columns: int | None,
+    form: str,
 ) -> None:
     """Show the heads on one sentence of FILE.
 
@@ -102,8 +112,11 @@ def attention(
 
     if side == "target" and show == "strengths":
         raise WrongUsage("--show strengths needs --side source: decoders have no masks")
+    if columns and form in TABLES:
+        raise WrongUsage(f"--columns has no effect on --format {form}")
     read = read_attention(model, file, sentence, side)
-    write(TABLES, head_matrices(read, show, layer, head, subwords), draw_matrices, form)
+    shown = head_matrices(read, show, layer, head, subwords)
+    write(TABLES, shown, lambda figure, matrices, legend: draw_matrices(figure, matrices, legend, columns), form)
 
 
 @command.command()

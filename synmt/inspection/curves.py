@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from synmt.inspection.matrix import short_names
+from synmt.inspection.matrix import WIDTHS, short_names
 from synmt.metrics.report import json_array
 from synmt.model.files import check_inside
 from synmt.streams import BadInput, readable
@@ -38,7 +38,6 @@ COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#00
 STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 MARKED = 10  # points of a curve with a marker; all if there are not more than three times as many
-WIDTHS = {1: 3.3, 2: 6.9}  # inches of the columns of a page
 _SEED = re.compile(r"\.\d+$")  # the end of a model's name in a run
 LARGEST_LOG = 2**24  # bytes; a quarter of a million rows
 MOST_COLUMNS, LARGEST_NUMBER = 50, 1e15  # more than any training run writes

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 CELL = 0.17  # inches per row or column, enough for a label
 LABEL_POINTS, TITLE_POINTS = 7, 9
 LETTER = 0.065  # inches per letter of a label
+WIDTHS = {1: 3.3, 2: 6.9}  # inches of the columns of a page
+BAR = 0.75  # inches of a colour bar and the margins
 MOST_CELLS = 250  # rows or columns of a picture; more would be illegible
 MOST_NUMBERED = 12  # rows or columns; with more, cells are smaller and without numbers
 MOST_DOTS, LONGEST_SIDE = 2**30, 2**16  # of a PNG: 4 GiB of memory, and what matplotlib can draw
@@ -102,26 +104,38 @@ TABLES: dict[str, Callable[[Sequence[Matrix], Legend], Iterator[str]]] = {
 }
 
 
-def draw_matrices(figure: "Figure", matrices: Sequence[Matrix], legend: Legend) -> None:
-    """Draw the matrices side by side under one scale. Raises BadInput for too many rows or columns."""
+def draw_matrices(
+    figure: "Figure", matrices: Sequence[Matrix], legend: Legend, page_columns: int | None = None
+) -> None:
+    """Draw the matrices side by side under one scale. Raises BadInput for too many rows or columns.
+
+    page_columns: of a page that each matrix fills, 1 or 2, with cells and labels as large as they can be there; by
+    default the picture is as large as the matrices need.
+    """
     rows, columns = (max(len(labels) for labels in side) for side in _labels(matrices))
     if max(rows, columns) > MOST_CELLS:
         raise BadInput(f"{max(rows, columns)} tokens, but a picture can show {MOST_CELLS} at most")
-    numbered = max(rows, columns) <= MOST_NUMBERED
-    cell = 2.5 * CELL if numbered else CELL
+    numbered = max(rows, columns) <= MOST_NUMBERED and not page_columns
+    cell, points = (2.5 if numbered else 1) * CELL, float(LABEL_POINTS)
     left, top = (LETTER * max(len(each) for labels in side for each in labels) for side in _labels(matrices))
     across, down = _grid(len(matrices))
-    figure.set_size_inches(across * (columns * cell + left + 0.4) + 1.0, down * (rows * cell + top + 0.6) + 0.2)
+    if page_columns:
+        across, down = 1, len(matrices)
+        cell = min(CELL, (WIDTHS[page_columns] - left - BAR) / columns)
+        points = min(points, 0.9 * 72 * cell)
+        left, top = left * points / LABEL_POINTS, top * points / LABEL_POINTS
+    width = WIDTHS[page_columns] if page_columns else across * (columns * cell + left + 0.4) + 1.0
+    figure.set_size_inches(width, down * (rows * cell + top + 0.6) + 0.2)
     panels = list(figure.subplots(down, across, squeeze=False).flat)
     for panel, matrix in zip(panels, matrices, strict=False):
         image = panel.imshow(matrix.values, legend.colors, vmin=legend.low, vmax=legend.high, interpolation="none")
-        _dress(panel, matrix, legend)
+        _dress(panel, matrix, legend, points)
         if numbered:
             _write_numbers(panel, matrix.values, image.to_rgba(matrix.values), decimals(legend.low, legend.high))
     for panel in panels[len(matrices) :]:
         panel.set_axis_off()
     bar = figure.colorbar(image, ax=panels, shrink=min(1.0, 3 / (down * rows * cell)), aspect=30)
-    bar.set_label(legend.values, fontsize=TITLE_POINTS)
+    bar.set_label(legend.values, fontsize=LABEL_POINTS if page_columns else TITLE_POINTS)
     bar.ax.tick_params(labelsize=LABEL_POINTS)
 
 
@@ -136,17 +150,17 @@ def _labels(matrices: Sequence[Matrix]) -> tuple[list[list[str]], list[list[str]
     return [list(map(label, each.rows)) for each in matrices], [list(map(label, each.columns)) for each in matrices]
 
 
-def _dress(panel: "Axes", matrix: Matrix, legend: Legend) -> None:
+def _dress(panel: "Axes", matrix: Matrix, legend: Legend, points: float) -> None:
     """Draw the title, labels, lines between cells, and frames around marked cells."""
     panel.set_title(matrix.title, fontsize=TITLE_POINTS)
     panel.set_ylabel(legend.rows, fontsize=LABEL_POINTS)
     panel.set_xlabel(legend.columns, fontsize=LABEL_POINTS)
     panel.xaxis.tick_top()
     panel.xaxis.set_label_position("top")
-    panel.set_yticks(range(len(matrix.rows)), map(label, matrix.rows), fontsize=LABEL_POINTS)
+    panel.set_yticks(range(len(matrix.rows)), map(label, matrix.rows), fontsize=points)
     upright = max(map(len, matrix.columns)) > 2
     names = map(label, matrix.columns)
-    panel.set_xticks(range(len(matrix.columns)), names, fontsize=LABEL_POINTS, rotation=90 * upright)
+    panel.set_xticks(range(len(matrix.columns)), names, fontsize=points, rotation=90 * upright)
     panel.tick_params(length=0)
     panel.autoscale(False)
     rows, columns = len(matrix.rows), len(matrix.columns)

@@ -182,6 +182,9 @@ def _of_words(sentence: ReadSentence, values: Weights, quantity: Quantity) -> tu
     starts = [n for n, word in enumerate(words) if word < 0 or not n or words[n - 1] != word]
     ends = [*starts[1:], len(tokens)]
     names = ["".join(token.removesuffix(JOINER) for token in tokens[i:j]) for i, j in zip(starts, ends, strict=True)]
+    own = sentence.record.tokens
+    if max(words) + 1 == len(own):  # as in the text, without marks of the tokenizer
+        names = [own[words[i]] if words[i] >= 0 else name for i, name in zip(starts, names, strict=True)]
     members = np.zeros((len(starts), len(tokens)), dtype=np.float32)  # [m,n]
     for row, (start, end) in enumerate(zip(starts, ends, strict=True)):
         members[row, start:end] = 1

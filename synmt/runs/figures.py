@@ -1,5 +1,7 @@
 """Figures of a run for a paper, one or two columns of a page wide: gains, scores by length, and curves.
 
+A system has the same colour, marker and line style in all of them but the curves, which have a line per size.
+
 Whiskers of gains are 95 % confidence intervals, from the same test as p: an interval without 0 has a p below 0.05. They
 are not corrected for the number of systems; a filled marker has a corrected p below 0.05.
 """
@@ -8,8 +10,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from synmt.inspection.curves import WIDTHS, draw_curves, dress, grid, look
-from synmt.inspection.matrix import Picture
+from synmt.inspection.curves import draw_curves, dress, grid, look
+from synmt.inspection.matrix import WIDTHS, Picture
 from synmt.runs.report import by_length
 from synmt.runs.table import Found, Result, by_test
 from synmt.text.graphemes import label
@@ -61,16 +63,18 @@ def _gains(figure: "Figure", found: Sequence[Sequence[Result]], columns: int) ->
     figure.set_size_inches(WIDTHS[columns], (0.22 * rows + 0.75) * -(-len(found) // columns))
     for axes, results in zip(panels, found, strict=True):
         draw_gains(axes, results)
-        sizes = {each[0].size for each in found}
-        size = f", {results[0].size or 'all'} pairs" if len(sizes) > 1 else ""
-        axes.set_title(label(f"{results[0].test}{size}", 60), fontsize=9)
+        axes.set_title(_title(results[0].test, results[0].size, len({each[0].size for each in found}) > 1), fontsize=9)
+
+
+def _title(test: str, size: int | None, several: bool) -> str:
+    return label(f"{test}, {size or 'all'} pairs" if several else test, 60)
 
 
 def draw_gains(axes: "Axes", results: Sequence[Result]) -> None:
     """Draw the gain of each system over the first one by one metric on one test, with its confidence interval."""
     first, *others = results
     for place, each in enumerate(others):
-        own = {**look(place), "linestyle": "none", "markersize": 5}
+        own = {**look(place + 1), "linestyle": "none", "markersize": 5}
         face = own["color"] if each.verdict else "white"
         axes.errorbar([each.difference or 0.0], [place], xerr=[each.margin], markerfacecolor=face, **own, **CAPS)
     dress(axes, "", f"{first.metric} above {label(first.system)}", "")
@@ -95,13 +99,13 @@ def draw_sizes(axes: "Axes", results: Sequence[Result]) -> list[Any]:
         own = sorted((each for each in results if each.system == system), key=lambda each: each.size or 0)
         aside = 1 + 0.02 * (place - (len(systems) - 1) / 2)  # whiskers stand beside each other
         x, gains = [(each.size or 0) * aside for each in own], [each.difference or 0.0 for each in own]
-        style = {**look(place), "marker": None}
+        style = {**look(place + 1), "marker": None}
         drawn = axes.errorbar(x, gains, yerr=[each.margin for each in own], **style, linewidth=1.2, **CAPS)
         drawn.lines[0].set_gid(data_of(own))
-        points = {**look(place), "linestyle": "none", "markersize": 5}
+        points = {**look(place + 1), "linestyle": "none", "markersize": 5}
         for at, gain, each in zip(x, gains, own, strict=True):
             axes.plot([at], [gain], **points, markerfacecolor=points["color"] if each.verdict else "white")
-        lines.append(axes.plot([], [], **look(place), label=label(system, 60))[0])
+        lines.append(axes.plot([], [], **look(place + 1), label=label(system, 60))[0])
     first = results[0]
     dress(axes, "", "training pairs", f"{first.metric} above {label(first.system)}")
     axes.axhline(0, color="black", linewidth=0.8)
@@ -125,7 +129,8 @@ def _lengths(figure: "Figure", tables: Sequence[Any], systems: Sequence[str], me
             aside = 0.08 * (place - (len(table["systems"]) - 1) / 2)
             x = [bucket + aside for bucket in range(len(means))]
             axes.errorbar(x, means, yerr=spread, **look(place), label=label(systems[system], 40), linewidth=1.2, **CAPS)
-        dress(axes, label(table["test"], 60), "words of the source", metric)
+        title = _title(table["test"], table["size"], len({each["size"] for each in tables}) > 1)
+        dress(axes, title, "words of the source", metric)
         names = [f"{bucket}\n$n$={count}" for bucket, count in zip(table["buckets"], table["sentences"], strict=True)]
         axes.set_xticks(range(len(names)), [name.replace("$n$", "n") for name in names])
         axes.tick_params(labelsize=7)

@@ -125,10 +125,10 @@ class Trainer:
         updates = bar("updates", quiet=told, total=self.total, initial=done)
         with Interruption() as interruption, updates as line, self._upcoming() as steps:
             self._validate_if_due(interruption)  # the last run may have been interrupted in a validation
-            report_every = self.config.report_every or max(1, min(100, self.total // 30))
+            report_every = config.report_every or max(1, min(100, self.total // 30))
             while not self._has_ended() and (step := next(steps, None)):
-                step_number = self.progress.update + 1
-                rate = learning_rate(step_number, config.learning_rate, config.warmup, config.schedule, self.total)
+                update = self.progress.update + 1
+                rate = learning_rate(update, config.learning_rate, config.warmup, config.schedule, self.total)
                 loss, tokens, norm = self.updater(step, rate)
                 self.progress.count_update(self._batches_an_update, self.batches_an_epoch)
                 self.progress.sentences += step.sentences

@@ -62,6 +62,7 @@ def test_attention_as_a_table_a_picture_and_a_page() -> None:
     assert all(sum(row) == pytest.approx(1) for row in fields["values"])
     fields = json.loads(inspect("attention pascal in.jsonl --layer 2 --head 1 --subwords --format jsonl"))
     assert fields["key"] == ["He", "is", "my", "fa@@", "ther", "."]
+    assert inspect("attention pascal in.jsonl --columns 1 --format png").startswith(b"\x89PNG")
     page = inspect("attention-page pascal in.jsonl --sentence 3 --links aligned.jsonl").decode()
     assert page.startswith("<!doctype html>") and page.endswith("</html>\n") and '"Vater"' in page
     target = json.loads(inspect("attention pascal in.jsonl --side target --head 1 --format jsonl"))
@@ -108,6 +109,8 @@ def test_bad_input_gives_one_cause(arguments: str, cause: str) -> None:
     [
         ("attention pascal in.jsonl --links aligned.jsonl", "unknown option --links; `synmt inspect attention-page`"),
         ("attention mask in.jsonl --side target --show strengths", "--show strengths needs --side source"),
+        ("attention pascal in.jsonl --columns 1 --format jsonl", "--columns has no effect on --format jsonl"),
+        ("curves mask --by epoch --format jsonl", "--by has no effect on --format jsonl"),
         ("attention-page pascal - --links -", "standard input can be read only once"),
     ],
 )

@@ -92,7 +92,7 @@ def lines(folder: Path) -> Iterator[Line]:
         "challenge pattern": ["V []", FILE], "challenge linked": ["V []", "x", "y", "z"],
         "inspect strengths": ["model"], "inspect attention": ["model"], "inspect attention-page": ["model"],
         "inspect alignment": ["x"],
-        "inspect curves": ["model"], "inspect relations": ["--references", FILE],
+        "inspect curves": ["model"], "inspect run": [FILE], "inspect relations": ["--references", FILE],
         "inspect words": ["--references", FILE], "inspect reliability": ["--references", FILE], "logprob": ["model"],
         "lexicon": [FILE], "filter": ["model"], "challenge contrast": ["model"],
     }  # fmt: skip

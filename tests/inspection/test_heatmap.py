@@ -6,7 +6,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from synmt.inspection.matrix import DPI, MOST_CELLS, Legend, Matrix, PictureForm, _grid, draw_matrices, picture
+from synmt.inspection.matrix import DPI, MOST_CELLS, Legend, Matrix, Picture, PictureForm, _grid, draw_matrices, picture
 from synmt.streams import BadInput
 from synmt.text.graphemes import label
 from tests.conftest import Noted
@@ -104,3 +104,13 @@ def test_labels_are_short_and_valid_xml() -> None:
     assert label(" NP") == "NP"
     assert label("x" * 50) == "x" * 23 + "…"
     assert label("a\u202eb\x00\ud800") == "a\ufffdb\ufffd\ufffd"
+
+
+@pytest.mark.parametrize(("columns", "inches"), [(1, 3.3), (2, 6.9)])
+@pytest.mark.parametrize("words", [5, 30])
+def test_matrices_fill_the_columns_of_a_page(columns: int, inches: float, words: int) -> None:
+    shown = [square(["word"] * words), square(["word"] * words)]
+    figure = Picture(lambda figure: draw_matrices(figure, shown, LEGEND, columns)).figure()
+    assert figure.get_size_inches()[0] == pytest.approx(inches)
+    sizes = {float(each.get_fontsize()) for axes in figure.axes[:2] for each in axes.get_yticklabels()}
+    assert min(sizes) > 4 and max(sizes) <= 7

@@ -70,7 +70,7 @@ def test_sizes_have_a_line_for_each_system_with_its_numbers() -> None:
 
 
 def test_lengths_and_curves(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = {"test": "test", "buckets": ["1–5", "6+"], "sentences": [3, 4], "metrics": [{"name": "BLEU"}],
+    table = {"test": "test", "size": None, "buckets": ["1–5", "6+"], "sentences": [3, 4], "metrics": [{"name": "BLEU"}],
              "systems": [0, 1], "scores": [[[(20.0, 1.0), (19.0, 1.0)], [(21.0, None), (18.0, None)]]]}  # fmt: skip
     monkeypatch.setattr(figures, "by_length", lambda *_: table)
     results = [result("base", 0), result("mask", 1.0)]
