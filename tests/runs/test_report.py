@@ -17,7 +17,7 @@ from synmt.runs.steps import Record, RunFolder
 from synmt.runs.systems import trees_of
 from synmt.runs.table import Measured, Output, by_test, learned_of, results
 from synmt.trees.record import ParseRecord, write_record
-from tests.inspection.test_page import HOSTILE, Tags, drawn
+from tests.inspection.test_page import HOSTILE, Tags, drawn, needed_width
 
 REFERENCES = [f"the cat number {n} sat on the mat{' of the old house' * (n % 3)} ." for n in range(24)]
 SYSTEMS = {"base": 3, "new": 5, HOSTILE: 4}  # every third, fifth or fourth word is wrong
@@ -253,6 +253,11 @@ def test_a_browser_sorts_searches_and_compares(tmp_path: Path) -> None:
     assert look["scripts"] == 3  # the data, the page's script, and this test's script
     assert look["unlabelled"] == look["unscoped"] == look["unnamed"] == look["unreachable"] == 0
     assert all(after <= before + 1 for before, after in zip(look["levels"], look["levels"][1:], strict=False))
+
+
+def test_the_report_fits_a_phone(tmp_path: Path) -> None:
+    text = page_of(of_translations(tmp_path), tmp_path).replace("<details", "<details open")
+    assert needed_width(text, 390, tmp_path) <= 390
 
 
 def test_a_browser_draws_links(tmp_path: Path) -> None:
