@@ -163,12 +163,12 @@ class Checked:
     def __new__(cls, *values: Any, **named: Any) -> Self:
         """Raises TypeError for an unknown name, with the nearest known one."""
         names = [each.name for each in fields(cls) if each.init]
-        for name in named.keys() - set(names):
+        if unknown := [name for name in named if name not in names]:
             from difflib import get_close_matches
 
-            nearest = get_close_matches(name, names, 1)
+            nearest = get_close_matches(unknown[0], names, 1)
             hint = f"; did you mean {nearest[0]!r}?" if nearest else f", only {', '.join(names)}"
-            raise TypeError(f"{cls.__name__} has no {name!r}{hint}")
+            raise TypeError(f"{cls.__name__} has no {unknown[0]!r}{hint}")
         made = super().__new__(cls)
         object.__setattr__(made, "_named", {*names[: len(values)], *named})
         return made
