@@ -16,6 +16,7 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Literal, Self, TypeVar
 
+from synmt.registry import meant
 from synmt.streams import Message, WrongUsage
 
 Config = TypeVar("Config")
@@ -130,8 +131,7 @@ def is_language(code: str, regional: bool = False) -> bool:
     return bool(re.fullmatch("[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*" if regional else "[a-z]{2,3}", code))
 
 
-@cache
-def settings_of(config: Any) -> tuple[Setting, ...]:
+def _settings_of(config: Any) -> tuple[Setting, ...]:
     """Return the fields of a config, a dataclass, that were made by `setting`, in order."""
     found = []
     for each in fields(config):
@@ -143,6 +143,9 @@ def settings_of(config: Any) -> tuple[Setting, ...]:
             about = {**each.metadata, **bounds, "choices": choices or each.metadata["choices"]}
             found.append(Setting(each.name, default, hint, kind, optional=optional, several=several, **about))
     return tuple(found)
+
+
+settings_of: Callable[[Any], tuple[Setting, ...]] = cache(_settings_of)  # mypy would not see that a type has a hash
 
 
 def _kind(hint: Any) -> tuple[type, tuple[Any, ...], bool, bool]:
@@ -164,10 +167,7 @@ class Checked:
         """Raises TypeError for an unknown name, with the nearest known one."""
         names = [each.name for each in fields(cls) if each.init]
         if unknown := [name for name in named if name not in names]:
-            from difflib import get_close_matches
-
-            nearest = get_close_matches(unknown[0], names, 1)
-            hint = f"; did you mean {nearest[0]!r}?" if nearest else f", only {', '.join(names)}"
+            hint = meant(unknown[0], names) or f", only {', '.join(names)}"
             raise TypeError(f"{cls.__name__} has no {unknown[0]!r}{hint}")
         made = super().__new__(cls)
         object.__setattr__(made, "_named", {*names[: len(values)], *named})

@@ -77,8 +77,8 @@ def link_stream(
     aligner = given.open()
     sides = sides_for(aligner, text)
     bad = BadLines(on_error)
-    columns = read_columns(files, bad, (text.source_language, text.target_language))
-    columns = with_progress(columns, "pairs", partial(_count, files))
+    read = read_columns(files, bad, (text.source_language, text.target_language))
+    columns = with_progress(read, "pairs", partial(_count, files))
     pairs = read_pairs(columns, needed(aligner, config), sides, config.max_words, bad)
     with processes(jobs, aligning(aligner, config), _open_aligning, given, config) as run:
         _write(run, pairs, lexicon, advice(config))
@@ -197,8 +197,8 @@ def align_stream(
     if fit.guide and any(needs):  # before parsing, which may take hours
         sides = sides_of(text.languages, text.tokenizer or "words")
         check_links([fit.guide], files, needs, config.max_words, sides, on_error, text)
-    notes, columns = Notes(), read_columns(files, bad, (text.source_language, text.target_language))
-    columns = with_progress(columns, "pairs", partial(_count, files), "reading")
+    notes, read = Notes(), read_columns(files, bad, (text.source_language, text.target_language))
+    columns = with_progress(read, "pairs", partial(_count, files), "reading")
     with fitted(fit, columns, config, text, bad, notes, say) as fitting:
         if os.environ.get("RANK", "0") == "0":
             notes.say()
