@@ -71,6 +71,15 @@ def test_every_folder_has_a_floor() -> None:
     assert rooms - {"__init__"} == set(FLOOR_OF)
 
 
+def test_no_name_of_a_class_is_defined_twice() -> None:
+    trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in PACKAGE.rglob("*.py")}
+    classes = [
+        (node.name, file) for file, tree in trees.items() for node in ast.walk(tree) if type(node) is ast.ClassDef
+    ]
+    places = {name: [str(file) for each, file in classes if each == name] for name, _ in classes}
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
+
+
 def test_no_files_import_each_other_in_a_cycle() -> None:
     reached = {file: imported_files(file) for file in PACKAGE.rglob("*.py")}
     while True:

@@ -14,7 +14,7 @@ from synmt.model.translation import TranslationModel
 from synmt.nn.attention import Edit
 from synmt.nn.config import TransformerConfig
 from synmt.nn.encoding import SourceBatch, encoder_hooks
-from synmt.nn.hooks import Part, Run
+from synmt.nn.hooks import Part, SideRun
 from synmt.nn.prefixes import PrefixPlan
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.arc_tokens import arc_labels, is_arc
@@ -186,8 +186,8 @@ def edits_of(fields: dict[str, torch.Tensor], *parts: Any) -> Sequence[Edit]:
     return encoder_hooks(parts, source_batch(fields), parts[0].config).edits
 
 
-def run_of(part: Any, fields: dict[str, torch.Tensor], padding: torch.Tensor | None = None) -> Run:
-    return Run(part, fields, torch.arange(next(iter(fields.values())).shape[1]), padding)
+def run_of(part: Any, fields: dict[str, torch.Tensor], padding: torch.Tensor | None = None) -> SideRun:
+    return SideRun(part, fields, torch.arange(next(iter(fields.values())).shape[1]), padding)
 
 
 def target_entries(target: str) -> list[list[str]]:

@@ -40,7 +40,7 @@ KnownWords = tuple[Words | None, Words | None]  # of source and target
 Needs = tuple[frozenset[str], frozenset[str]]  # fields that the records of a source and of a target must have
 NO_NEEDS: Needs = (frozenset(), frozenset())
 Settings = Mapping[str, Any]
-T = TypeVar("T", bound="Aligner")
+T = TypeVar("T", bound="AlignmentMethod")
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Fitting:
 
 
 @runtime_checkable
-class Aligner(Protocol):
+class AlignmentMethod(Protocol):
     """The interface of the classes in ALIGNERS.
 
     heuristic: how links are chosen by default; text: None until it is fitted or opened.
@@ -157,18 +157,18 @@ class Tempered(Protocol):
     temperature: float
 
 
-def new_aligner(name: str, settings: Settings) -> Aligner:
+def new_aligner(name: str, settings: Settings) -> AlignmentMethod:
     """Return an aligner; settings that it does not have are ignored. Raises WrongUsage."""
     if name not in ALIGNERS:
         raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}{meant(name, ALIGNERS)}")
     try:
-        made: Aligner = ALIGNERS[name](**chosen(ALIGNERS[name], settings, f"{name}-"))
+        made: AlignmentMethod = ALIGNERS[name](**chosen(ALIGNERS[name], settings, f"{name}-"))
     except ValueError as error:
         raise WrongUsage(str(error)) from None
     return made
 
 
-def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:
+def open_aligner(folder: Path, name: str | None, device: str) -> AlignmentMethod:
     """Open a saved aligner by the method that made it, or by another that can read its models. Raises BadInput."""
     if name is None:
         name = read_config(folder).get("aligner")
@@ -180,7 +180,7 @@ def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:
     elif name not in ALIGNERS:
         raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}{meant(name, ALIGNERS)}")
     with random_numbers_kept():
-        opened: Aligner = ALIGNERS[name].open(folder, device)
+        opened: AlignmentMethod = ALIGNERS[name].open(folder, device)
     return opened
 
 
@@ -209,14 +209,14 @@ def new_folder(how: Fitting) -> Iterator[Path]:
         yield how.out
 
 
-def write_saved(folder: Path, aligner: Aligner, **own: Any) -> None:
+def write_saved(folder: Path, aligner: AlignmentMethod, **own: Any) -> None:
     """Write the config of a folder; own: the aligner's own fields. Raises BadInput."""
     assert aligner.text
     fields = {"options": options_of(aligner), **asdict(aligner.text), **own}
     write_config(folder, {"aligner": name_of(aligner), "model": fields})
 
 
-def made_of(aligner: Aligner, bitext: FitBitext) -> dict[str, object]:
+def made_of(aligner: AlignmentMethod, bitext: FitBitext) -> dict[str, object]:
     """Return the inputs and options of a fitted aligner, for its folder: a checksum of each input and of each file that
     an option names, and all other options as they are. Raises BadInput."""
     name, files = name_of(aligner), {each.name for each in settings_of(type(aligner)) if each.metavar == "FILE"}
@@ -227,7 +227,7 @@ def made_of(aligner: Aligner, bitext: FitBitext) -> dict[str, object]:
     return {**inputs_of(bitext.pairs, bitext.guide), **options}
 
 
-def check_fitted(folder: Path, aligner: Aligner, bitext: FitBitext, others: Settings) -> None:
+def check_fitted(folder: Path, aligner: AlignmentMethod, bitext: FitBitext, others: Settings) -> None:
     """Raise BadInput if a folder's aligner was fitted to other pairs or links, or with options other than `aligner`'s
     and `others`, which older folders do not name.
 
@@ -239,7 +239,7 @@ def check_fitted(folder: Path, aligner: Aligner, bitext: FitBitext, others: Sett
     check_same(folder, before, {**made_of(aligner, bitext), **others}, "was fitted")
 
 
-def read_saved(folder: Path, kind: type[Aligner]) -> dict[str, Any]:
+def read_saved(folder: Path, kind: type[AlignmentMethod]) -> dict[str, Any]:
     """Return the fields in the config of an aligner of this kind. Raises BadInput.
 
     In older folders of some aligners, these fields are at the top level.

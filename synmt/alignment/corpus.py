@@ -14,7 +14,7 @@ from synmt.alignment.aligner import inputs_of
 from synmt.alignment.extraction import HARMONIC_THRESHOLD, SoftLinks
 from synmt.data.batches import Batches, Ids, Sources, batch_links, in_batches, pad, shuffled_batches
 from synmt.data.bitext import Bitext
-from synmt.data.preparation import Counts
+from synmt.data.preparation import Frequencies
 from synmt.data.records import SentencePair
 from synmt.data.rows import lengths_of
 from synmt.device import autocast, local_device
@@ -192,7 +192,7 @@ class LearningBitext:
         Raises BadInput for a record that lacks something its side needs.
         """
         bpe = recipe.merges(self.bitext.joint_bpe)
-        source, target, encoders = Counts(), Counts(), config.encoders
+        source, target, encoders = Frequencies(), Frequencies(), config.encoders
         for pair in self.bitext:
             for side, features in zip((source, target), features_of(pair, encoders, bpe), strict=True):
                 side.count(features, subwords_of(features))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from synmt.alignment.aligner import (
-    Aligner,
+    AlignmentMethod,
     FitBitext,
     FittedText,
     Fitting,
@@ -41,7 +41,7 @@ class Joined:
     """An aligner that consists of others, and has the options of all. fitted: the aligners, by method."""
 
     text: FittedText | None = None
-    fitted: dict[str, Aligner] = field(default_factory=dict, repr=False, compare=False)
+    fitted: dict[str, AlignmentMethod] = field(default_factory=dict, repr=False, compare=False)
     heuristic: ClassVar[Heuristic] = "mean"
     parts: ClassVar[tuple[str, ...]] = ()
     subfolders: ClassVar[tuple[str, ...]] = ()
@@ -113,7 +113,7 @@ def _own(name: str, settings: Settings) -> Settings:
     return {each: value for each, value in settings.items() if each.replace("_", "-") in used}
 
 
-def _fitted(name: str, bitext: FitBitext, how: Fitting) -> Aligner:
+def _fitted(name: str, bitext: FitBitext, how: Fitting) -> AlignmentMethod:
     """Return a part that is fitted to the bitext, or that an earlier run has fitted to it with the same settings."""
     part, used, is_finished = new_aligner(name, how.settings), used_by(name, {}), (how.out / CONFIG_FILE).exists()
     if is_finished and "resume" not in used:

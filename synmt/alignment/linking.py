@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
-from synmt.alignment.aligner import Aligner, Predictor, Tempered, TwoReadings, open_aligner
+from synmt.alignment.aligner import AlignmentMethod, Predictor, Tempered, TwoReadings, open_aligner
 from synmt.alignment.config import OF_VOTES, AlignConfig, SymmetrizeConfig, Vote
 from synmt.alignment.derived import agreement, chunks, phrases, tree_links
 from synmt.alignment.extraction import ExtractedLinks, Extraction, SoftLinks, extract
@@ -22,7 +22,7 @@ from synmt.text.tokenization import Words, spans_of
 from synmt.trees.record import UNATTACHED
 
 Aligned = tuple[str, list[Link]]  # the line of a pair, and its links
-Reader = TypeVar("Reader", bound="Aligner | KnownLinks")
+Reader = TypeVar("Reader", bound="AlignmentMethod | KnownLinks")
 NO_SCORES = np.zeros((0, 0), np.float32)
 
 
@@ -34,7 +34,7 @@ class Saved:
     method: str | None
     device: str
 
-    def open(self) -> Aligner:
+    def open(self) -> AlignmentMethod:
         """Open it. Raises BadInput."""
         return open_aligner(self.folder, self.method, self.device)
 
@@ -90,7 +90,9 @@ def _means(pair: SentencePair) -> dict[Link, float]:
     return {link: total / len(pair.links) for link, total in sums.items()}
 
 
-def aligning(aligner: Aligner | KnownLinks, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
+def aligning(
+    aligner: AlignmentMethod | KnownLinks, config: AlignConfig
+) -> Callable[[list[SentencePair]], list[Aligned]]:
     """Return a function that turns pairs into lines, each with its links."""
 
     def align(pairs: list[SentencePair]) -> list[Aligned]:
@@ -101,7 +103,7 @@ def aligning(aligner: Aligner | KnownLinks, config: AlignConfig) -> Callable[[li
 
 
 def aligned(
-    aligner: Aligner | KnownLinks, pairs: Sequence[SentencePair], config: AlignConfig
+    aligner: AlignmentMethod | KnownLinks, pairs: Sequence[SentencePair], config: AlignConfig
 ) -> Iterator[tuple[SentencePair, ExtractedLinks, list[bool] | None]]:
     """Yield each pair with its links and, if requested, its predictions; a pair with an empty side has neither. Raises
     BadInput."""
@@ -111,7 +113,7 @@ def aligned(
 
 
 def _aligned(
-    aligner: Aligner | KnownLinks, pairs: Sequence[SentencePair], config: AlignConfig
+    aligner: AlignmentMethod | KnownLinks, pairs: Sequence[SentencePair], config: AlignConfig
 ) -> Iterator[tuple[ExtractedLinks, list[bool] | None]]:
     """Yield the links and predictions of pairs without an empty side."""
     temperature = _temperature(aligner, config)
@@ -137,7 +139,7 @@ def reading(aligner: Reader, config: AlignConfig) -> Reader:
     return aligner
 
 
-def _temperature(aligner: Aligner | KnownLinks, config: AlignConfig) -> float:
+def _temperature(aligner: AlignmentMethod | KnownLinks, config: AlignConfig) -> float:
     """Return the temperature of the scores, 1 if none are written."""
     if config.format != "jsonl" and not config.scores:
         return 1.0

@@ -11,7 +11,7 @@ from pathlib import Path
 from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import (
     NO_NEEDS,
-    Aligner,
+    AlignmentMethod,
     FitBitext,
     FittedText,
     Fitting,
@@ -170,7 +170,7 @@ def known_links(config: SymmetrizeConfig, files: int) -> tuple[KnownLinks, Align
     return KnownLinks.of(config, files), config_of(AlignConfig, asdict(config))
 
 
-def sides_for(aligner: Aligner, text: TextConfig) -> Sides:
+def sides_for(aligner: AlignmentMethod, text: TextConfig) -> Sides:
     """Return how to make the words of pairs to be aligned. Raises BadInput for a language that differs from the
     aligner's."""
     own = aligner.text
@@ -211,7 +211,7 @@ def align_stream(
 class Fitted:
     """An aligner and the pairs that it was fitted to, none of which has an empty side."""
 
-    aligner: Aligner
+    aligner: AlignmentMethod
     bitext: Bitext
     kept: "KeptPairs"
 
@@ -298,7 +298,7 @@ class KeptPairs:
             yield next(pairs) if whole else SentencePair(ParseRecord(), ParseRecord(), (line, line))
 
 
-def needed(aligner: Aligner, config: AlignConfig, settings: Settings | None = None) -> Needs:
+def needed(aligner: AlignmentMethod, config: AlignConfig, settings: Settings | None = None) -> Needs:
     """Return the fields that the records of both sides need for these options, and for this aligner as in its `needs`.
 
     Raises WrongUsage for a mean of links without weights.

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 
 from synmt.alignment import ALIGNERS, MethodName
 from synmt.alignment.aligner import NO_NEEDS, open_aligner
-from synmt.alignment.aligner import Aligner as AnyAligner
+from synmt.alignment.aligner import AlignmentMethod as AnyAligner
 from synmt.alignment.choice import RULES, choose_saved, default_method, known, owners
 from synmt.alignment.config import AlignConfig, FitConfig, LinksConfig, SymmetrizeConfig
 from synmt.alignment.linking import KnownLinks, aligned

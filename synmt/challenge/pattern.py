@@ -201,16 +201,16 @@ class Pattern:
 
     def matches(self, record: ParseRecord) -> Iterator[dict[str, int]]:
         """Yield the words of each match by node, counted from 1. Raises ValueError after MOST_STEPS."""
-        return _Search(self, record, iter(range(MOST_STEPS))).matches({})
+        return _Matching(self, record, iter(range(MOST_STEPS))).matches({})
 
 
-class _Search:
+class _Matching:
     """A search for the matches of a pattern in a record. steps: an item for each word that may still be tried."""
 
     def __init__(self, pattern: Pattern, record: ParseRecord, steps: Iterator[int]) -> None:
         self._pattern, self._record, self._steps = pattern, record, steps
-        self._filters = [(_Search(each, record, steps), True) for each in pattern.also]
-        self._filters += [(_Search(each, record, steps), False) for each in pattern.without]
+        self._filters = [(_Matching(each, record, steps), True) for each in pattern.also]
+        self._filters += [(_Matching(each, record, steps), False) for each in pattern.without]
         words = range(1, len(record.tokens) + 1)
         self._below = dependents(record.heads) if record.heads else [list(words), *([] for _ in words)]
         self._domains = {
@@ -348,10 +348,10 @@ def agreement(first: str, its: str, second: str, other: str, negated: bool) -> R
 
 def read_pattern(text: str) -> Pattern:
     """Return the pattern. Raises PatternError, which names the place."""
-    return _Reader(text).whole()
+    return _PatternReader(text).whole()
 
 
-class _Reader:
+class _PatternReader:
     def __init__(self, text: str) -> None:
         self._text, self._at = text.strip(), 0
 

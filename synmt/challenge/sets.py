@@ -39,7 +39,7 @@ def reordering_distance(links: Set[Link], source: Sequence[str], target: Sequenc
 
 
 @dataclass(frozen=True)
-class Translation:
+class TranslationFiles:
     """Files parallel to a corpus: its translation, in records, CoNLL-U or tokens, and the links.
 
     is_source: whether the translation is the source of the links.
@@ -53,7 +53,7 @@ class Translation:
 def query_set(
     query: Query,
     files: Sequence[str],
-    translation: Translation | None,
+    translation: TranslationFiles | None,
     form: Form | None,
     texts: Sequence[str],
     bad: BadLines,
@@ -75,7 +75,7 @@ def reordering_set(source: str, target: str, links: str, min_distance: int, text
 
 
 def query_cells(
-    lines: Iterable[Line], query: Query, form: Form, bad: BadLines, translation: Translation | None = None
+    lines: Iterable[Line], query: Query, form: Form, bad: BadLines, translation: TranslationFiles | None = None
 ) -> Iterator[str]:
     """Yield a cell for each sentence: its number, its sent_id, its tokens with stars, its number and explained matches,
     or the whole sentence as it was read.
@@ -97,7 +97,7 @@ def query_cells(
 
 
 def query_counts(
-    query: Query, counts: Counts, files: Sequence[str], translation: Translation | None, bad: BadLines
+    query: Query, counts: Counts, files: Sequence[str], translation: TranslationFiles | None, bad: BadLines
 ) -> Iterator[str]:
     """Return a table of the values that matched words have in columns of nodes. Raises BadInput."""
     parallel = [translation.file, translation.links] if translation else []
@@ -111,7 +111,7 @@ def matched(
     lines: Iterable[Line],
     query: Query,
     bad: BadLines,
-    translation: Translation | None = None,
+    translation: TranslationFiles | None = None,
     with_ids: bool = False,
     one: bool = False,
 ) -> Iterator[tuple[int, Line, ParseRecord, list[tuple[int, ...]]]]:
@@ -147,7 +147,7 @@ def matched(
 
 
 def _with_translation(
-    lines: Iterable[Line], bad: BadLines, translation: Translation | None
+    lines: Iterable[Line], bad: BadLines, translation: TranslationFiles | None
 ) -> Iterator[tuple[Line, ParseRecord, LinkedTranslation | None]]:
     """Yield the sentences of a corpus, each with its line or block and its translation.
 

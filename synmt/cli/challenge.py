@@ -9,7 +9,7 @@ import click
 
 from synmt.challenge.object_verb_subject import FORMS, clause_lines
 from synmt.challenge.query import PHENOMENA, Counts, Query, Shape, WordQuery, query_of
-from synmt.challenge.sets import Form, Translation, query_counts, query_set, reordering_set
+from synmt.challenge.sets import Form, TranslationFiles, query_counts, query_set, reordering_set
 from synmt.cli.metric_options import output_format
 from synmt.cli.options import input_files, on_error, usage
 from synmt.cli.paths import Reads
@@ -192,14 +192,14 @@ def linked(
         other = config_of(WordQuery, settings, "linked-")
         asked = Query(pattern=pattern, linked=other, min_move=-1 if min_move is None else min_move)
     described, translation = (source, target) if side == "source" else (target, source)
-    beside = Translation(translation, links, is_source=side == "target")
+    beside = TranslationFiles(translation, links, is_source=side == "target")
     write_set(asked, (described,), beside, form, texts, counted, on_error)
 
 
 def write_set(
     query: Query,
     files: tuple[str, ...],
-    beside: Translation | None,
+    beside: TranslationFiles | None,
     form: Form | None,
     texts: tuple[str, ...],
     counted: tuple[str, ...],

@@ -18,7 +18,7 @@ PLAIN = "sequence"  # the plain Transformer on subwords, on either side
 ENCODER_COMPONENTS = Registry(
     GROUP,
     {
-        "sequence": "synmt.components.encoder.sequence:Sequence",
+        "sequence": "synmt.components.encoder.sequence:SequenceEncoder",
         "linearized": "synmt.components.encoder.linearized:Linearized",
         "mask": "synmt.components.encoder.mask:Mask",
         "label-masks": "synmt.components.encoder.label_masks:LabelMasks",
@@ -41,7 +41,7 @@ ENCODER_COMPONENTS = Registry(
 DECODER_COMPONENTS = Registry(
     GROUP,
     {
-        "sequence": "synmt.components.decoder.sequence:Sequence",
+        "sequence": "synmt.components.decoder.sequence:SequenceDecoder",
         "transitions": "synmt.components.decoder.transitions:Transitions",
         "tags": "synmt.components.decoder.tags:Tags",
         "compose": "synmt.components.decoder.compose:Compose",

@@ -14,8 +14,9 @@ method has a default that does nothing, and whatever a hook returns takes effect
     loss(run), accuracies(run)  a loss, summed over the batch; counts of right predictions and of all, by name
 
 bias, penalty and scale return one tensor for all layers, or tensors by layer, counted from 1. `run` is a
-synmt.nn.hooks.Run. In a decoder's search, `run.queries` is the last position; `weights` and `after` get the states of
-all positions so far, and return what belongs to the queries. A position of a decoder may depend only on earlier ones.
+synmt.nn.hooks.SideRun. In a decoder's search, `run.queries` is the last position; `weights` and `after` get the states
+of all positions so far, and return what belongs to the queries. A position of a decoder may depend only on earlier
+ones.
 
 This module imports no torch, because `--help` reads it. Components import torch inside functions.
 """
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from synmt.components.spelling import Spelling
-    from synmt.nn.hooks import Run, Value
+    from synmt.nn.hooks import SideRun, Value
 
 __all__ = [
     "JOINER",
@@ -173,37 +174,37 @@ class Component(Checked):
         """Return how many channels of the embeddings this component reserves, `run.own.channels`."""
         return 0
 
-    def embed(self, run: "Run", vectors: "Tensor") -> "Tensor":
+    def embed(self, run: "SideRun", vectors: "Tensor") -> "Tensor":
         raise NotImplementedError
 
-    def bias(self, run: "Run") -> "Value":
+    def bias(self, run: "SideRun") -> "Value":
         raise NotImplementedError
 
-    def penalty(self, run: "Run") -> "Value":
+    def penalty(self, run: "SideRun") -> "Value":
         raise NotImplementedError
 
-    def scale(self, run: "Run") -> "Value":
+    def scale(self, run: "SideRun") -> "Value":
         raise NotImplementedError
 
-    def weights(self, run: "Run", layer: int, states: "Tensor") -> "Tensor":
+    def weights(self, run: "SideRun", layer: int, states: "Tensor") -> "Tensor":
         raise NotImplementedError
 
-    def after(self, run: "Run", layer: int, states: "Tensor") -> "Tensor":
+    def after(self, run: "SideRun", layer: int, states: "Tensor") -> "Tensor":
         raise NotImplementedError
 
-    def cross_bias(self, run: "Run") -> "Value":
+    def cross_bias(self, run: "SideRun") -> "Value":
         raise NotImplementedError
 
-    def cross_scale(self, run: "Run") -> "Value":
+    def cross_scale(self, run: "SideRun") -> "Value":
         raise NotImplementedError
 
-    def cross_weights(self, run: "Run", layer: int, states: "Tensor") -> "Tensor":
+    def cross_weights(self, run: "SideRun", layer: int, states: "Tensor") -> "Tensor":
         raise NotImplementedError
 
-    def loss(self, run: "Run") -> "Tensor | None":
+    def loss(self, run: "SideRun") -> "Tensor | None":
         raise NotImplementedError
 
-    def accuracies(self, run: "Run") -> Mapping[str, Callable[[], tuple[int, int]]]:
+    def accuracies(self, run: "SideRun") -> Mapping[str, Callable[[], tuple[int, int]]]:
         raise NotImplementedError
 
 

@@ -107,7 +107,7 @@ def _example(
 
 
 @dataclass
-class Counts:
+class Frequencies:
     """Frequencies in some examples: of the entries of sources and of targets, and of labels of sources, by name."""
 
     source: Counter[str] = field(default_factory=Counter)
@@ -115,7 +115,7 @@ class Counts:
     labels: dict[str, Counter[str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, examples: Iterable[Example]) -> "Counts":
+    def of(cls, examples: Iterable[Example]) -> "Frequencies":
         counts = cls()
         for first in examples:
             for example in (first, *first.others):
@@ -129,7 +129,7 @@ class Counts:
             if source.fields[name].shape == "label":
                 self.labels.setdefault(name, Counter()).update(label for label in values if label)
 
-    def add(self, more: "Counts") -> None:
+    def add(self, more: "Frequencies") -> None:
         self.source.update(more.source)
         self.target.update(more.target)
         for name, counts in more.labels.items():
@@ -143,7 +143,7 @@ class Counts:
 
 def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabulary:
     """Return the vocabulary of a bitext's examples, as `Counts.vocabulary`."""
-    return Counts.of(training_examples(bitext, config, bpe)).vocabulary(config.target)
+    return Frequencies.of(training_examples(bitext, config, bpe)).vocabulary(config.target)
 
 
 def unseen_relations(bitext: Bitext, side: TargetSide, vocabulary: Vocabulary, bpe: Bpe) -> list[str]:
@@ -252,7 +252,7 @@ def prepare(
     tasks = config.source.tasks
     items = enumerate((task, rows) for task in tasks for rows in bitext.windows(WINDOW))
     total = len(tasks) * -(-len(bitext) // WINDOW)
-    counts, remarks = Counts(), Remarks()
+    counts, remarks = Frequencies(), Remarks()
     with naming(folder):
         with processes(jobs, partial(draft_window, folder, config, bpe, training, known)) as run:
             drafted = run((number, *item) for number, item in items)
@@ -282,7 +282,7 @@ def draft_window(
     training: ColumnOptions,
     known: Vocabulary | None,
     item: tuple[int, Task, list[bytes]],
-) -> tuple[Counts, Remarks]:
+) -> tuple[Frequencies, Remarks]:
     """Write the shards of a window with provisional numbers, and the lists of what these stand for.
 
     item: the number of the window, the task, and the lines of a bitext.
@@ -303,7 +303,7 @@ def draft_window(
     for name in SIDES if bare else SIDES[:2]:
         fields = lessons_of(side) if name == "target" else config.source.fields
         write_shard(shard(folder, number, name), columns_of(rows[name], fields), entries[name])
-    return Counts.of(examples), remarks
+    return Frequencies.of(examples), remarks
 
 
 def lessons_of(side: TargetSide) -> dict[str, Field]:

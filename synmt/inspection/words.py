@@ -26,7 +26,7 @@ EXPLANATION = "percentages of the reference words that the translations contain,
 
 
 @dataclass
-class Group:
+class WordGroup:
     """Reference words that have something in common. right: how many of them each system has."""
 
     right: list[float]
@@ -34,7 +34,7 @@ class Group:
 
 
 @dataclass
-class WordCounts:
+class RecallCounts:
     """Counts by attribute (frequency, upos, relation) and value.
 
     frequencies: of words in training text, None without one.
@@ -42,7 +42,7 @@ class WordCounts:
 
     systems: int
     frequencies: Counter[str] | None = None
-    groups: dict[str, dict[str, Group]] = field(default_factory=dict)
+    groups: dict[str, dict[str, WordGroup]] = field(default_factory=dict)
 
     def add(self, reference: ParseRecord, translations: Sequence[Sequence[str]]) -> None:
         """Count the words of a reference. translations: the words of each system's."""
@@ -51,7 +51,7 @@ class WordCounts:
             right = [min(own[word], counts[word]) / own[word] for counts in theirs]
             for attribute, value in self._values(reference, place, word):
                 groups = self.groups.setdefault(attribute, {})
-                group = groups.setdefault(value, Group([0.0] * self.systems))
+                group = groups.setdefault(value, WordGroup([0.0] * self.systems))
                 group.words += 1
                 group.right = [sum(each) for each in zip(group.right, right, strict=True)]
 
@@ -64,7 +64,7 @@ class WordCounts:
             yield "relation", record.deprels[place].partition(":")[0]
         yield "all", "all"
 
-    def rows(self) -> Iterator[tuple[str, str, Group]]:
+    def rows(self) -> Iterator[tuple[str, str, WordGroup]]:
         """Yield attribute, value and counts: frequencies in order, all others by the number of words."""
         for attribute in sorted(self.groups, key=("frequency", "upos", "relation", "all").index):
             groups = sorted(self.groups[attribute].items(), key=lambda each: (-each[1].words, each[0]))
@@ -82,7 +82,7 @@ def report_words(hypotheses: Sequence[str], reference: str, train: str | None, f
     check_stdin_once([*paths, *([train] if train else [])])
     language = language_of(reference) or "en"
     frequencies = Counter(word for record in _records(train, language) for word in record.tokens) if train else None
-    counts = WordCounts(len(hypotheses), frequencies)
+    counts = RecallCounts(len(hypotheses), frequencies)
     for *translations, gold in side_by_side(paths, [_records(path, language) for path in paths], "sentence"):
         counts.add(gold, [each.tokens for each in translations])
     return _report(counts, [readable(name) for name in hypotheses], form)
@@ -103,7 +103,7 @@ def _on_words(record: ParseRecord, side: SideWords) -> ParseRecord:
         return record
 
 
-def _report(counts: WordCounts, systems: Sequence[str], form: str) -> Iterator[str]:
+def _report(counts: RecallCounts, systems: Sequence[str], form: str) -> Iterator[str]:
     fields: Iterator[Fields] = (
         {
             "system": system, "attribute": attribute, "value": value, "words": group.words, "right": right,
@@ -115,7 +115,7 @@ def _report(counts: WordCounts, systems: Sequence[str], form: str) -> Iterator[s
     return in_form(form, _as_text(counts, systems), fields)
 
 
-def _as_text(counts: WordCounts, systems: Sequence[str]) -> Iterator[Part]:
+def _as_text(counts: RecallCounts, systems: Sequence[str]) -> Iterator[Part]:
     for name in dict.fromkeys(attribute for attribute, _, _ in counts.rows()):
         rows = [[name if name != "all" else "", "words", *(cell for each in systems for cell in (each, "low", "high"))]]
         for attribute, value, group in counts.rows():

@@ -149,7 +149,7 @@ def report_lengths(buckets: Sequence[Bucket], form: str) -> Iterator[str]:
 
 
 @dataclass
-class Found:
+class RelationCounts:
     """Counts for one relation.
 
     words: words with this relation in the references; heads: how many of them get the correct head.
@@ -171,7 +171,7 @@ class Found:
         }
 
 
-def add_relations(counts: Mapping[str, Found], relations: Relations) -> None:
+def add_relations(counts: Mapping[str, RelationCounts], relations: Relations) -> None:
     """Add a sentence to the counts by relation."""
     for relation in relations.gold:
         counts[relation].words += 1
@@ -184,7 +184,7 @@ def add_relations(counts: Mapping[str, Found], relations: Relations) -> None:
 
 def report_relations(files: Files, form: str) -> Iterator[str]:
     """Return one row per relation for each file of records, most frequent first. Raises BadInput and ValueError."""
-    found: list[dict[str, Found]] = [defaultdict(Found) for _ in files.hypotheses]
+    found: list[dict[str, RelationCounts]] = [defaultdict(RelationCounts) for _ in files.hypotheses]
     config = MetricConfig()
     metric = las(config)
     rows, notes = open_rows("inspect relations", "records", files, config)
@@ -204,7 +204,7 @@ def report_relations(files: Files, form: str) -> Iterator[str]:
     return in_form(form, relations_as_text(systems, notes[0]), fields)
 
 
-def relations_as_text(systems: list[tuple[str, list[tuple[str, Found]]]], rules: str) -> Iterator[Part]:
+def relations_as_text(systems: list[tuple[str, list[tuple[str, RelationCounts]]]], rules: str) -> Iterator[Part]:
     for name, relations in systems:
         if len(systems) > 1:
             yield name

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from synmt.nn.attention import PLAIN, Edit, Replacement, safe
 from synmt.nn.config import TransformerConfig
 from synmt.nn.encoding import Encoded
-from synmt.nn.hooks import CROSS, SELF, Hooks, Part, Run, checked, edits, replacement, runs_of
+from synmt.nn.hooks import CROSS, SELF, Hooks, Part, SideRun, checked, edits, replacement, runs_of
 from synmt.nn.losses import Classes
 from synmt.nn.transformer import Transformer
 
@@ -152,7 +152,7 @@ class Decoder(nn.Module):
 
     def runs(
         self, fields: Mapping[str, Tensor], queries: Tensor, encoded: Encoded, sentences: Tensor, losses: bool = False
-    ) -> list[Run]:
+    ) -> list[SideRun]:
         """Return the runs of the components for the positions `queries` [Q] of targets; sentences: of each, [R].
 
         losses: whether components for training only take part.
@@ -160,9 +160,9 @@ class Decoder(nn.Module):
         every: list[Any] = list(self.parts.values())
         parts = [each for each in every if losses or not each.component.training_only]
 
-        def new_run(part: Part, own: dict[str, Tensor]) -> Run:
+        def new_run(part: Part, own: dict[str, Tensor]) -> SideRun:
             derived = {name: fields[name] for name in part.component.state_fields.derived if name in fields}
-            return Run(part, own | derived, queries, source=encoded.source, sentences=sentences)
+            return SideRun(part, own | derived, queries, source=encoded.source, sentences=sentences)
 
         return runs_of(parts, fields, new_run)
 
@@ -214,7 +214,7 @@ class CausalDecoder(Decoder):
 
 
 def causal_edits(
-    runs: Sequence[Run],
+    runs: Sequence[SideRun],
     config: TransformerConfig,
     shape: tuple[int, int, int, int],
     queries: Tensor,
@@ -236,7 +236,7 @@ def causal_edits(
 
 
 def cross_of_decoder(
-    runs: Sequence[Run],
+    runs: Sequence[SideRun],
     config: TransformerConfig,
     shape: tuple[int, int, int],
     encoded: Encoded,
@@ -301,13 +301,13 @@ class CausalSteps(Steps):
         states = self.network.step(states, self.caches, cross, position, edits, change)
         return self.network.logits(states, without=self.decoder.unread)
 
-    def _runs(self, batch: int) -> list[Run]:
+    def _runs(self, batch: int) -> list[SideRun]:
         rows, length = self.places.shape
         last = torch.tensor([length - 1], device=self.places.device)
         sentences = torch.arange(batch, device=self.places.device).repeat_interleave(rows // batch)
         return self.decoder.runs(self.decoder.expanded(self.fields), last, self.encoded, sentences)
 
-    def _changed(self, runs: Sequence[Run], hook: str, states: Tensor, *layer: int) -> Tensor:
+    def _changed(self, runs: Sequence[SideRun], hook: str, states: Tensor, *layer: int) -> Tensor:
         """Return states [R,1,d] as the components change them."""
         for run in runs:
             if run.has(hook) and (not layer or layer[0] in run.own.layers_after):
@@ -324,11 +324,11 @@ class CausalSteps(Steps):
         self.history[key] = torch.cat([F.pad(before, (0, 0, 0, missing)), states], dim=1)
         return self.history[key]
 
-    def _edits(self, runs: Sequence[Run], batch: int) -> list[Edit]:
+    def _edits(self, runs: Sequence[SideRun], batch: int) -> list[Edit]:
         rows, length = self.places.shape
         queries = torch.tensor([length - 1], device=self.places.device)
 
-        def replaced(run: Run, hook: str, layer: int, shape: Sequence[int]) -> Replacement:
+        def replaced(run: SideRun, hook: str, layer: int, shape: Sequence[int]) -> Replacement:
             heads = run.own.heads[layer]
 
             def weights(inputs: Tensor) -> Tensor:
@@ -364,7 +364,7 @@ class CausalSteps(Steps):
         values.scatter_(2, self.places.unsqueeze(1).expand_as(own), own)
         return values[:, :, 1:].unflatten(0, (batch, -1)).transpose(1, 2)
 
-    def _cross(self, runs: Sequence[Run], batch: int) -> Sequence[Edit]:
+    def _cross(self, runs: Sequence[SideRun], batch: int) -> Sequence[Edit]:
         """Return the edits of attention to the source, [B,H,K,n], with one query per hypothesis."""
         rows, heads = len(self.places), self.network.config.heads
 
@@ -375,7 +375,7 @@ class CausalSteps(Steps):
                 else tensor.expand(rows, -1, -1, -1).unflatten(0, (batch, -1)).squeeze(3).transpose(1, 2)
             )
 
-        def replaced(run: Run, hook: str, layer: int, shape: Sequence[int]) -> Replacement:
+        def replaced(run: SideRun, hook: str, layer: int, shape: Sequence[int]) -> Replacement:
             own = run.own.heads[layer]
 
             def weights(inputs: Tensor) -> Tensor:

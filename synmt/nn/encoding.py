@@ -12,7 +12,7 @@ from torch import Tensor
 
 from synmt.nn.attention import Edit, Replacement, hiding, safe
 from synmt.nn.config import TransformerConfig
-from synmt.nn.hooks import CROSS, OF_CROSS, SELF, Hooks, Part, Run, edits, runs_of
+from synmt.nn.hooks import CROSS, OF_CROSS, SELF, Hooks, Part, SideRun, edits, runs_of
 
 
 @dataclass(slots=True)
@@ -74,8 +74,8 @@ def encoder_hooks(parts: Collection[Any], source: SourceBatch, config: Transform
         return Hooks([], [Edit(hiding_bias(source.padding))] * config.encoder_layers)
     queries = torch.arange(source.ids.shape[1], device=source.ids.device)
 
-    def new_run(part: Part, fields: dict[str, Tensor]) -> Run:
-        return Run(part, fields, queries, source.padding)
+    def new_run(part: Part, fields: dict[str, Tensor]) -> SideRun:
+        return SideRun(part, fields, queries, source.padding)
 
     runs = runs_of(parts, source.fields, new_run)
     shape = len(source.ids), config.heads, len(queries), len(queries)
@@ -96,7 +96,7 @@ def cross_edits(hooks: Hooks, source: SourceBatch, config: TransformerConfig) ->
     return edits(runs, CROSS, config.decoder_layers, shape, base=base, replaced=_refused)
 
 
-def _refused(run: Run, hook: str, *_: object) -> Replacement:
+def _refused(run: SideRun, hook: str, *_: object) -> Replacement:
     raise ValueError(f"{run.own.name}: {hook} is a hook of decoders, and this is an encoder")
 
 

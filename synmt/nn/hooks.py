@@ -45,7 +45,7 @@ class Part(nn.Module):
 
 
 @dataclass(slots=True)
-class Run:
+class SideRun:
     """One run of the layers of a side, as one component sees it.
 
     own: the component's parameters, such as `run.own.slopes`, and whether the model is training, `run.own.training`.
@@ -82,7 +82,7 @@ class Run:
         return all(name in self.fields for name in self.own.component.fields_by_name)
 
 
-def checked(run: Run, hook: str, value: Any, shape: Sequence[int]) -> Tensor:
+def checked(run: SideRun, hook: str, value: Any, shape: Sequence[int]) -> Tensor:
     """Return what a hook returned. Raises TypeError unless it is numbers, and ValueError unless it fits a shape."""
     name = f"{run.own.name}: {hook}"
     if not isinstance(value, Tensor) or not value.is_floating_point():
@@ -93,7 +93,7 @@ def checked(run: Run, hook: str, value: Any, shape: Sequence[int]) -> Tensor:
     return value
 
 
-def by_layer(run: Run, hook: str, layers: int, shape: Sequence[int]) -> dict[int, Tensor]:
+def by_layer(run: SideRun, hook: str, layers: int, shape: Sequence[int]) -> dict[int, Tensor]:
     """Return the value of a static hook for each layer, counted from 1. Raises TypeError and ValueError."""
     value: Value = run.call(hook)
     if value is None:
@@ -105,7 +105,7 @@ def by_layer(run: Run, hook: str, layers: int, shape: Sequence[int]) -> dict[int
     return {layer: checked(run, hook, each, shape) for layer, each in value.items()}
 
 
-def replacement(run: Run, hook: str, layer: int, shape: Sequence[int]) -> Replacement:
+def replacement(run: SideRun, hook: str, layer: int, shape: Sequence[int]) -> Replacement:
     """Return the weights of the heads that a component owns in a layer."""
     heads = run.own.heads[layer]
     own = (shape[0], len(heads), *shape[2:])
@@ -113,7 +113,7 @@ def replacement(run: Run, hook: str, layer: int, shape: Sequence[int]) -> Replac
 
 
 def edits(
-    runs: Sequence[Run],
+    runs: Sequence[SideRun],
     site: Mapping[str, str],
     layers: int,
     shape: Sequence[int],
@@ -162,7 +162,7 @@ def _joined(first: Edit, parts: Mapping[str, Sequence[Tensor]], own: tuple[Repla
 class Hooks:
     """The hooks of one side's components in one run: `edits` of each layer, changes of states, and losses."""
 
-    def __init__(self, runs: Sequence[Run], edits: Sequence[Edit]) -> None:
+    def __init__(self, runs: Sequence[SideRun], edits: Sequence[Edit]) -> None:
         self.runs, self.edits = runs, edits
 
     def embed(self, vectors: Tensor) -> Tensor:
@@ -174,7 +174,7 @@ class Hooks:
         runs = [run for run in self.runs if layer in run.own.layers_after]
         return self._changed("after", runs, states, layer) if runs else states
 
-    def _changed(self, hook: str, runs: Sequence[Run], states: Tensor, *given: Any) -> Tensor:
+    def _changed(self, hook: str, runs: Sequence[SideRun], states: Tensor, *given: Any) -> Tensor:
         for run in runs:
             value = checked(run, hook, run.call(hook, *given, states), states.shape)
             states = value.expand(states.shape)
@@ -228,7 +228,7 @@ def parts_of(
     return nn.ModuleDict(parts)
 
 
-def runs_of(parts: Iterable[Part], fields: Mapping[str, Tensor], new_run: Callable[..., Run]) -> list[Run]:
+def runs_of(parts: Iterable[Part], fields: Mapping[str, Tensor], new_run: Callable[..., SideRun]) -> list[SideRun]:
     """Return a run for each component whose fields a batch has. A component that only works in training is left out of
     batches without them. Raises ValueError for any other."""
     runs = []

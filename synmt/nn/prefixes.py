@@ -35,7 +35,7 @@ from synmt.nn.attention import (
 from synmt.nn.config import TransformerConfig
 from synmt.nn.decoders import Decoder, Steps, TargetBatch, both, cross_of_decoder
 from synmt.nn.encoding import Encoded
-from synmt.nn.hooks import SELF, Hooks, Run, edits
+from synmt.nn.hooks import SELF, Hooks, SideRun, edits
 from synmt.nn.transformer import DecoderLayer, Transformer
 
 Integers = NDArray[np.int64]
@@ -356,7 +356,7 @@ class Group:
     """The hooks of prefixes of one length: edits of self-attention and, if there are any, of attention to the source
     from all positions and from the last one; shape: R, H and the length twice."""
 
-    runs: list[Run]
+    runs: list[SideRun]
     edits: Sequence[Edit]
     cross: tuple[Sequence[Edit], ...]
     shape: tuple[int, int, int, int]

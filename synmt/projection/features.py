@@ -42,7 +42,7 @@ def crossed(*columns: Codes | int) -> Codes:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordFeatures:
     """The words of a sentence. forms, beginnings, shapes: [n]; endings: [4,n]; marks: whether punctuation, [n]."""
 
     forms: Codes
@@ -55,12 +55,12 @@ class Words:
         return len(self.forms)
 
 
-def words_of(tokens: Sequence[str]) -> Words:
+def words_of(tokens: Sequence[str]) -> WordFeatures:
     """Return the properties of the tokens of a sentence. Case only affects the shape."""
     forms = [token.lower() for token in tokens]
     marks = [is_mark(token) for token in tokens]
     starts = [not place or marks[place - 1] for place in range(len(tokens))]  # where any word may be capitalized
-    return Words(
+    return WordFeatures(
         _codes(forms),
         _codes([form[:BEGINNING] for form in forms]),
         np.stack([_codes([form[-letters:] for form in forms]) for letters in ENDINGS]),
@@ -92,7 +92,7 @@ def _features(columns: Sequence[tuple[Codes | int, ...]], shape: tuple[int, ...]
     return found
 
 
-def tag_features(words: Words) -> Codes:
+def tag_features(words: WordFeatures) -> Codes:
     """Return the features of each word for its part of speech, [n,k]."""
     form, shape, (one, two, three, four) = words.forms, words.shapes, words.endings
     before, after = _moved(form, -1), _moved(form, 1)
@@ -106,10 +106,10 @@ def tag_features(words: Words) -> Codes:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class TaggedSentence:
     """Words and their parts of speech, preceded by the root: forms, endings (of 3 letters), tags: [n+1]."""
 
-    words: Words
+    words: WordFeatures
     forms: Codes
     endings: Codes
     tags: Codes
@@ -128,10 +128,10 @@ class Sentence:
         return np.clip(counts, 0, most).astype(np.uint64)
 
 
-def sentence(words: Words, tags: Sequence[str]) -> Sentence:
+def sentence(words: WordFeatures, tags: Sequence[str]) -> TaggedSentence:
     root = np.array([code(ROOT)], np.uint64)
     parts = words.forms, words.endings[2], _codes([tag or UNKNOWN for tag in tags])
-    return Sentence(words, *(np.concatenate([root, part]) for part in parts))
+    return TaggedSentence(words, *(np.concatenate([root, part]) for part in parts))
 
 
 def directions(n: int) -> Codes:
@@ -147,7 +147,7 @@ def distances(n: int) -> Codes:
     return (groups * 3).astype(np.uint64) + directions(n)
 
 
-def arc_features(seen: Sentence) -> Codes:
+def arc_features(seen: TaggedSentence) -> Codes:
     """Return the features of each arc, [n+1,n,k]; row 0 is the root."""
     n = len(seen.words)
     head, its_tag, its_ending = seen.forms[:, None], seen.tags[:, None], seen.endings[:, None]
@@ -170,7 +170,7 @@ def arc_features(seen: Sentence) -> Codes:
     return _features(columns, (n + 1, n))
 
 
-def relation_features(seen: Sentence, heads: NDArray[np.int64], words: NDArray[np.int64]) -> Codes:
+def relation_features(seen: TaggedSentence, heads: NDArray[np.int64], words: NDArray[np.int64]) -> Codes:
     """Return the features of arcs for their relations, [m,k]. heads, words: [m], from 1; head 0 is the root."""
     before, after = _moved(seen.tags, -1), _moved(seen.tags, 1)
     head, its_tag = seen.forms[heads], seen.tags[heads]

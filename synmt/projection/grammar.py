@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from synmt.projection.features import (
     Codes,
-    Sentence,
-    Words,
+    TaggedSentence,
+    WordFeatures,
     arc_features,
     relation_features,
     sentence,
@@ -98,7 +98,7 @@ def softmax(scores: Floats, axis: int) -> Floats:
 class Told:
     """The votes for a sentence as arrays with one row per vote. Words count from 1; head 0 is the root."""
 
-    words: Words
+    words: WordFeatures
     tagged: NDArray[np.int64]  # words
     tags: NDArray[np.int64]
     of_tags: Floats  # weights of the votes for tags
@@ -135,7 +135,7 @@ class GrammarReading:
 
     grammar: "Grammar"
     told: Told
-    seen: Sentence
+    seen: TaggedSentence
     start: int
     tags: list[str]
     arcs: Scores
@@ -190,7 +190,7 @@ class Grammar:
         has_tags = len(self._tags) > 1
         return GrammarReading(self, told, seen, start, tags if has_tags else [], arcs, softmax(found, axis=0))
 
-    def relations_of(self, seen: Sentence, arcs: NDArray[np.int64], told: Told) -> list[str]:
+    def relations_of(self, seen: TaggedSentence, arcs: NDArray[np.int64], told: Told) -> list[str]:
         """Return the relations of arcs, [2,m], none of them the root's."""
         logs = np.log(softmax(self._of_relations.scores(relation_features(seen, *arcs)), axis=1) + LEAST)
         row = {(head, word): number for number, (head, word) in enumerate(arcs.T.tolist())}
@@ -225,7 +225,7 @@ class Grammar:
             of_arcs=of_arcs[3].astype(np.float32),
         )
 
-    def _seen(self, told: Told) -> tuple[Sentence, list[str]]:
+    def _seen(self, told: Told) -> tuple[TaggedSentence, list[str]]:
         """Tag a sentence."""
         logs = np.log(softmax(self._of_tags.scores(tag_features(told.words)), axis=1) + LEAST)
         logs += TRUST_IN_TAGS * told.tag_votes(len(self._tags))
@@ -251,7 +251,7 @@ class Grammar:
         gradient[np.arange(len(gradient)), told.relations[below]] -= 1
         self._of_relations.step(features, gradient * told.relation_votes()[below, None], done)
 
-    def _heads(self, words: Words, scores: Floats) -> Floats:
+    def _heads(self, words: WordFeatures, scores: Floats) -> Floats:
         """Return the scores of heads, [n+1,n], excluding the word itself and punctuation marks. scores: [n+1,n,1]."""
         found = scores[..., 0]
         found[1:][np.eye(len(words), dtype=np.bool_) | words.marks[:, None]] = -np.inf

@@ -71,7 +71,7 @@ Links = Sequence[Sequence[tuple[int, int]]]  # target words and scores of each s
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class MarkedLine:
     """A line with markup, its translation without markup, the words of both, and the links between them."""
 
     line: Line
@@ -93,7 +93,7 @@ class Example:
         return write_markup(self.markup, self.text, words, places)
 
 
-EMPTY = Example(Line("", "", 0), Markup("", []), [], "", [], {})
+EMPTY = MarkedLine(Line("", "", 0), Markup("", []), [], "", [], {})
 
 
 def markup_stream(files: Sequence[str], config: MarkupConfig, linker: Linker | None, on_error: OnError) -> None:
@@ -125,7 +125,7 @@ def carried(
     columns = ["source", "target"] if linker else ["source", "target", "links"]
     base = BaseDoubt()
 
-    def read(text: str) -> Example:
+    def read(text: str) -> MarkedLine:
         found = split(text) if text.strip() else [""] * len(columns)
         if len(found) != len(columns):
             raise ValueError(f"expected `{' TAB '.join(columns)}`, found {counted(len(found), 'column')}")
@@ -222,7 +222,7 @@ def _row_of_new(segment: Segment, line: Line, columns: Sequence[str]) -> Line:
     return replace(line, text=text, fault=cause)
 
 
-def _example(markup: Markup, text: str, sides: Sides) -> Example:
+def _example(markup: Markup, text: str, sides: Sides) -> MarkedLine:
     source, target = sides[0].of_text(markup.text), sides[1].of_text(text)
     for words, whole in ((source, markup.text), (target, text)):
         spans_of(words, whole)  # which fails if the tokenizer has changed a word
@@ -231,7 +231,7 @@ def _example(markup: Markup, text: str, sides: Sides) -> Example:
     return replace(EMPTY, markup=markup, source=source, text=text, target=target)
 
 
-def _linked(window: Sequence[Example], linker: Linker) -> Iterator[Example]:
+def _linked(window: Sequence[MarkedLine], linker: Linker) -> Iterator[MarkedLine]:
     """Yield the examples, with links if they have markup to carry."""
     pairs = [
         SentencePair(

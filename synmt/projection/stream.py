@@ -34,7 +34,7 @@ class Linker:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class SourcesOfTarget:
     """A target, its sources, and the input line that has them."""
 
     line: Line
@@ -65,10 +65,10 @@ def projections(
     bad: decides whether a bad line raises BadInput or gives an empty record. notes: receives doubts at the end.
     """
     _, side = sides_of_links(linker, config.tokenizer, target=config.target_language)
-    reader = Reader(side, linker is not None)
-    empty = Example(Line("", "", 0), ParseRecord(), [Source(ParseRecord(), {})])
+    reader = TargetReader(side, linker is not None)
+    empty = SourcesOfTarget(Line("", "", 0), ParseRecord(), [Source(ParseRecord(), {})])
     examples = (replace(bad.read(line, reader.read, empty), line=line) for line in lines)
-    linked: Iterable[Example]
+    linked: Iterable[SourcesOfTarget]
     linked = (
         each
         for window in windows(examples, WINDOW, FIRST_WINDOW, pauses)
@@ -98,7 +98,7 @@ def sides_of_links(
     return sides_of((source or known[0], target or known[1]), tokenizer or "words", words)
 
 
-class Reader:
+class TargetReader:
     """Reads lines. texts: number of targets so far that were raw text; base: of the links so far."""
 
     def __init__(self, side: SideWords, links_follow: bool) -> None:
@@ -106,7 +106,7 @@ class Reader:
         self.base = BaseDoubt()
         self._side, self._links_follow = side, links_follow
 
-    def read(self, text: str) -> Example:
+    def read(self, text: str) -> SourcesOfTarget:
         """Return the example of a line; an empty line gives an empty one. Raises ValueError."""
         columns = split_columns(text) if text.strip() else []
         if self._links_follow and len(columns) not in (0, 2):
@@ -121,7 +121,7 @@ class Reader:
         sources = [_source(each, links, record) for each, links in pairs]
         for each in sources:
             self.base.see(each.links)
-        return Example(Line("", "", 0), record, sources)
+        return SourcesOfTarget(Line("", "", 0), record, sources)
 
     def _target(self, text: str) -> ParseRecord:
         if begins_object(text):
@@ -145,7 +145,7 @@ def _source(text: str, links: str, target: ParseRecord) -> Source:
     return Source(record, read_scored_links(links, record.tokens, target.tokens))
 
 
-def _grammar(corpus: Iterable[Example], config: ProjectionConfig) -> Grammar:
+def _grammar(corpus: Iterable[SourcesOfTarget], config: ProjectionConfig) -> Grammar:
     grammar = Grammar()
     grammar.learn(
         (each.target.tokens, sentence, votes)
@@ -156,7 +156,7 @@ def _grammar(corpus: Iterable[Example], config: ProjectionConfig) -> Grammar:
     return grammar
 
 
-def _linked(window: Sequence[Example], linker: Linker) -> Iterator[Example]:
+def _linked(window: Sequence[SourcesOfTarget], linker: Linker) -> Iterator[SourcesOfTarget]:
     """Yield the examples, each linked to its single source."""
     pairs = [SentencePair(each.sources[0].record, each.target, (each.line, each.line)) for each in window]
     for each, pair, links in zip(window, pairs, linker.link(pairs), strict=True):

@@ -24,9 +24,9 @@ from synmt.data.records import columns_of_pairs, sentences_in
 from synmt.model.files import read_config
 from synmt.options import config_of, settings_of
 from synmt.runs.commands import STDIN, Command, Options, check_shared, parsed, with_used
-from synmt.runs.file import LEARNED, LINKS_FROM, OF_ALIGNERS, Pair, RunFile, naming_table
+from synmt.runs.file import LEARNED, LINKS_FROM, OF_ALIGNERS, ParallelFiles, RunFile, naming_table
 from synmt.runs.steps import Cost, RunFolder
-from synmt.runs.table import Output
+from synmt.runs.table import SystemOutput
 from synmt.runs.work import Work, check_sizes, form_of, joined, named
 from synmt.streams import BadInput, BadLines, counted, read_lines, side_by_side
 from synmt.text.links import Links, open_links, read_links_between
@@ -36,7 +36,7 @@ TREES = "trees.tsv"
 
 
 @dataclass(frozen=True)
-class Row:
+class RunAligner:
     """One aligner of a run.
 
     options: of `synmt align` or, if it combines the links of others in `links_from` and has no method, of
@@ -107,9 +107,9 @@ class Aligners(Work):
                         path = self._test_of(size, name, seed, test)
                         self.add_test(named(name, seed, size), path, links, self.lengths, test)
 
-    def outputs(self) -> list[Output]:
+    def outputs(self) -> list[SystemOutput]:
         return [
-            Output(
+            SystemOutput(
                 size, test, name, seed, self._test_of(size, name, self._seed(name, seed), test), _gold(pair),
                 self._links_of(size, name, self._seed(name, seed)),
                 pair=pair,
@@ -192,7 +192,7 @@ def add_fit(
     path: Path,
     command: Command,
     out: Path,
-    row: Row,
+    row: RunAligner,
     of: Options = {},  # noqa: B006
 ) -> None:
     """Add the step that fits an aligner in the folder `out`, and writes the links of its pairs to a file. An unfinished
@@ -215,10 +215,10 @@ def add_fit(
     work.add(title, path, inputs, fit, command=lambda: command, others=(out,))
 
 
-def rows_of(run: RunFile) -> dict[str, Row]:
+def rows_of(run: RunFile) -> dict[str, RunAligner]:
     """Return the aligners of a run. Raises ValueError for options that the commands refuse, and for a shared one that
     no aligner uses."""
-    rows, unused, shared = dict[str, Row](), dict[str, dict[str, str]](), run.options.get("align", {})
+    rows, unused, shared = dict[str, RunAligner](), dict[str, dict[str, str]](), run.options.get("align", {})
     if lost := shared.keys() & OF_ALIGNERS:
         raise ValueError(f"align: {min(lost)} is for one aligner, and cannot be shared")
     for name, own in run.systems.items():
@@ -233,7 +233,7 @@ def rows_of(run: RunFile) -> dict[str, Row]:
     return rows
 
 
-def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> tuple[Row, dict[str, str]]:
+def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> tuple[RunAligner, dict[str, str]]:
     """Return an aligner with its own options and the shared options that it uses, and why it does not use the others.
     Raises ValueError."""
     _check_of_aligner(own, names)
@@ -241,7 +241,7 @@ def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> tupl
     if LINKS_FROM in own:
         others = tuple(own[LINKS_FROM])
         used, reads_trees, unused = with_used("symmetrize", options, shared, partial(_combined, others))
-        return Row(used, None, others, reads_trees=reads_trees), unused
+        return RunAligner(used, None, others, reads_trees=reads_trees), unused
     letters, method = own.get("letters"), str(own.get("method", name))
     if method not in ALIGNERS:
         raise ValueError(f"no method has this name; give its method, one of {', '.join(ALIGNERS)}")
@@ -250,7 +250,7 @@ def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> tupl
     if reads_trees and letters:
         raise ValueError("letters has no effect on words with trees")
     known = used_by(method, {**used, **learned})
-    row = Row(
+    row = RunAligner(
         used, method, (), str(own.get("guide", "")), str(own.get("models", "")), letters, "seed" in known,
         reads_trees, "resume" in known, "temperature" in known,
     )  # fmt: skip
@@ -292,13 +292,13 @@ def _check_of_aligner(own: Options, names: Iterable[str]) -> None:
             raise ValueError(f"{each}: {own[each]} is neither an aligner of the run nor a file")
 
 
-def _has_models(name: str, rows: Mapping[str, Row]) -> bool:
+def _has_models(name: str, rows: Mapping[str, RunAligner]) -> bool:
     """Return whether an aligner of the run, or of a folder, has models for others to reuse. Raises BadInput."""
     method = rows[name].method if name in rows else read_config(Path(name)).get("aligner")
     return method in ALIGNERS and "models" in used_by(str(method), {})
 
 
-def _in_order(rows: Mapping[str, Row]) -> list[str]:
+def _in_order(rows: Mapping[str, RunAligner]) -> list[str]:
     """Return the aligners, each after the aligners that it learns from. Raises ValueError for a cycle."""
     others = {name: [other for other in row.others if other in rows] for name, row in rows.items()}
     try:
@@ -308,12 +308,12 @@ def _in_order(rows: Mapping[str, Row]) -> list[str]:
         raise ValueError(f"aligner {name} learns from itself, through {' and '.join(path)}") from None
 
 
-def _gold(test: Pair) -> Path:
+def _gold(test: ParallelFiles) -> Path:
     assert test.links
     return test.links
 
 
-def check_test(test: Pair) -> int:
+def check_test(test: ParallelFiles) -> int:
     """Return the number of pairs of a test. Raises BadInput for files of different lengths, and as `gold_of`."""
     lengths = {each: sum(1 for _ in sentences_in(each)) for each in dict.fromkeys((test.source, test.target))}
     if test.links:
@@ -331,7 +331,7 @@ def check_test(test: Pair) -> int:
     return pairs
 
 
-def gold_of(test: Pair) -> Iterator[tuple[list[list[str]], Links]]:
+def gold_of(test: ParallelFiles) -> Iterator[tuple[list[list[str]], Links]]:
     """Yield the words of both sides of each pair of a test, and its gold links. Raises BadInput for bad links."""
     lines = open_links(read_lines([str(_gold(test))]))
     files = list(dict.fromkeys(map(str, (test.source, test.target))))  # one file may hold both sides

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from synmt.inspection.curves import draw_curves, dress, grid, look
 from synmt.inspection.matrix import WIDTHS, Picture
 from synmt.runs.report import by_length
-from synmt.runs.table import Found, Result, by_test
+from synmt.runs.table import Result, RunFindings, by_test
 from synmt.text.graphemes import label
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ KINDS = get_args(Kind)
 CAPS: dict[str, Any] = {"capsize": 2, "elinewidth": 0.8}
 
 
-def draw(found: Found, kind: Kind, metric: str | None = None, columns: int = 1) -> Picture:
+def draw(found: RunFindings, kind: Kind, metric: str | None = None, columns: int = 1) -> Picture:
     """Return a figure of a run. Raises ValueError if the run has no such metric, or nothing to draw.
 
     metric: as the table names it, by default the first one, which curves do not need.

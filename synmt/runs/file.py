@@ -68,7 +68,7 @@ LOWER = "lower-is-better"  # says of scores by another program that they count e
 
 
 @dataclass(frozen=True)
-class Pair:
+class ParallelFiles:
     """The source and target files, and for aligners the gold links. All paths come from `safe_path`."""
 
     source: Path
@@ -109,9 +109,9 @@ class RunFile:
     segments: by name, metrics that another program computes.
     """
 
-    train: Pair | None
-    dev: Pair | None
-    tests: Mapping[str, Pair]
+    train: ParallelFiles | None
+    dev: ParallelFiles | None
+    tests: Mapping[str, ParallelFiles]
     systems: Mapping[str, Options]
     seeds: tuple[int, ...] = (1,)
     sizes: Mapping[int | None, Options] = field(default_factory=lambda: {None: {}})
@@ -369,7 +369,7 @@ def _kind(fields: Mapping[str, Any]) -> str:
     return kinds[0]
 
 
-def _pair(name: str, files: Any, folder: Path, kind: str = "") -> Pair:
+def _pair(name: str, files: Any, folder: Path, kind: str = "") -> ParallelFiles:
     """Return the files of a pair. kind: of the run if the pair is a test, which for aligners may also be
     [pairs, links], and for projections [target]."""
     numbers = {"aligners": (2, 3), "projections": (1, 2)}.get(kind, (2,))
@@ -378,8 +378,8 @@ def _pair(name: str, files: Any, folder: Path, kind: str = "") -> Pair:
         raise ValueError(f"{name} must be [source file, target file{links}]")
     paths = [safe_path(folder / each) for each in files]
     if kind == "aligners":
-        return Pair(paths[0], paths[-2], paths[-1])
-    return Pair(paths[0], paths[-1])
+        return ParallelFiles(paths[0], paths[-2], paths[-1])
+    return ParallelFiles(paths[0], paths[-1])
 
 
 def _segments(name: str, table: Any, tests: Mapping[str, Any], folder: Path) -> Segments:

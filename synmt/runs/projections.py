@@ -12,9 +12,9 @@ from synmt.data.records import sentences_in
 from synmt.options import option_names
 from synmt.runs.aligners import add_fit, check_test, rows_of, sets_of
 from synmt.runs.commands import STDIN, Command, Options, check_shared, parsed, with_used
-from synmt.runs.file import OF_ALIGNERS, Pair, RunFile, naming_table
+from synmt.runs.file import OF_ALIGNERS, ParallelFiles, RunFile, naming_table
 from synmt.runs.steps import RunFolder
-from synmt.runs.table import Output, check_reference
+from synmt.runs.table import SystemOutput, check_reference
 from synmt.runs.work import Work, check_sizes, form_of, joined
 from synmt.streams import BadInput, read_lines
 from synmt.text.tokenization import MosesTokenizer
@@ -63,10 +63,10 @@ class Projections(Work):
                 for test in lengths:
                     self.add_test(name, self._test_of(size, name, test), self._trees_of(size, name), lengths, test)
 
-    def outputs(self) -> list[Output]:
+    def outputs(self) -> list[SystemOutput]:
         (seed,) = self.run.seeds
         return [
-            Output(
+            SystemOutput(
                 size,
                 test,
                 name,
@@ -99,17 +99,17 @@ class Projections(Work):
     def _test_of(self, size: int | None, name: str, test: str) -> Path:
         return self.folder.path / str(size or "all") / f"{name}.{self.run.seeds[0]}.{test}"
 
-    def _add_records(self, part: str, pair: Pair) -> Pair:
+    def _add_records(self, part: str, pair: ParallelFiles) -> ParallelFiles:
         """Add the steps that make the parse records of both sides; a test without a source uses its target twice."""
         language, other = self.run.languages
         target = self._add_side(f"{part}/target", pair.target, other)
         if not _has_source(pair):
-            return Pair(target, target)
+            return ParallelFiles(target, target)
         if form_of(pair.source) != "text":
-            return Pair(self._add_side(f"{part}/source", pair.source, language), target)
+            return ParallelFiles(self._add_side(f"{part}/source", pair.source, language), target)
         path = self._data("parsed", *part.split("/"), "source", f"{pair.source.name}.jsonl")
         options = self.run.parse_options("udpipe", language)
-        return Pair(self.add_parse(pair.source, path, options), target)
+        return ParallelFiles(self.add_parse(pair.source, path, options), target)
 
     def _add_side(self, part: str, file: Path, language: str) -> Path:
         """Add the step that turns a file into records, tokenizing raw text."""
@@ -117,7 +117,7 @@ class Projections(Work):
         inputs = {"file": file, **({"tokenize": language} if form_of(file) == "text" else {})}
         return self.add_lines(("reading", part), path, records, inputs)
 
-    def _add_joined(self, path: Path, pairs: Sequence[Pair]) -> None:
+    def _add_joined(self, path: Path, pairs: Sequence[ParallelFiles]) -> None:
         columns = [[each.source if _has_source(each) else None for each in pairs], [each.target for each in pairs]]
         self.add_lines(("preparing", f"{path.parent.name}/{path.name}"), path, joined, {"columns": columns})
 
@@ -165,5 +165,5 @@ def records(file: Path, tokenize: str = "") -> Iterator[str]:
     return (write_record(ParseRecord(tokens=moses.tokenize(line.text.strip()))) for line in lines)
 
 
-def _has_source(pair: Pair) -> bool:
+def _has_source(pair: ParallelFiles) -> bool:
     return pair.source != pair.target

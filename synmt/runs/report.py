@@ -27,7 +27,17 @@ from synmt.runs.aligners import gold_of
 from synmt.runs.file import RunFile
 from synmt.runs.steps import Record
 from synmt.runs.systems import trees_of
-from synmt.runs.table import Found, Measured, Output, by_test, chosen_on_dev, legend, remarks, span_of, title_of
+from synmt.runs.table import (
+    Measured,
+    RunFindings,
+    SystemOutput,
+    by_test,
+    chosen_on_dev,
+    legend,
+    remarks,
+    span_of,
+    title_of,
+)
 from synmt.streams import read_lines
 from synmt.text.graphemes import label
 from synmt.text.links import read_links
@@ -42,7 +52,7 @@ CLOSEST = ("chrf", "las", "aer")  # metrics that judge a single sentence best
 Numbers = npt.NDArray[np.float64]
 
 
-def page(found: Found, file: Path) -> str:
+def page(found: RunFindings, file: Path) -> str:
     """Return the report of a run. file: the run file. Raises BadInput."""
     first = found.results[0]
     systems = list(dict.fromkeys(each.system for each in found.results))
@@ -68,7 +78,7 @@ def page(found: Found, file: Path) -> str:
     return filled("report.html", label(file.name, LONGEST_WORD), data)
 
 
-def _cites(found: Found) -> Iterator[str]:
+def _cites(found: RunFindings) -> Iterator[str]:
     """Yield the papers of synmt, and of the components, aligners, parsers and metrics of the run."""
     yield SYNMT
     for model in dict.fromkeys(output.learned for output in found.made):
@@ -94,7 +104,7 @@ def _rounded(value: float | None, digits: int = DIGITS) -> float | None:
     return None if value is None or not np.isfinite(value) else round(float(value), digits)
 
 
-def _tables(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _tables(found: RunFindings, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield a table for each size, test and challenge set. A cell holds the numbers for one system and metric."""
     for own in by_test(found.results):
         metrics = {each.metric: each for each in own}
@@ -124,7 +134,7 @@ def _tables(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _curves(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _curves(found: RunFindings, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield a panel for each size and column of the logs, with each system's curves: one per seed, and their mean."""
     for size in found.run.sizes:
         models = dict.fromkeys((output.system, output.learned) for output in found.made if output.size == size)
@@ -153,7 +163,7 @@ def _points(run: Curves, column: str) -> list[tuple[int, float | None]]:
     return points[::-1][::step][::-1]
 
 
-def _costs(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _costs(found: RunFindings, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the costs for each size and system: of training, minutes and updates of each model, and peak megabytes; of
     translating, seconds per 1,000 sentences of each test and model, and peak megabytes."""
     sentences = {(each.outputs[0].size, each.outputs[0].test): each.sentences for each in found.measured}
@@ -174,7 +184,9 @@ def _costs(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
             }
 
 
-def _of(made: Mapping[Output, Record | None], size: int | None, system: str) -> Iterator[tuple[Output, Record]]:
+def _of(
+    made: Mapping[SystemOutput, Record | None], size: int | None, system: str
+) -> Iterator[tuple[SystemOutput, Record]]:
     """Yield the known costs of one system with one size of the data."""
     return ((output, each) for output, each in made.items() if each and (output.size, output.system) == (size, system))
 
@@ -225,7 +237,7 @@ def _metrics(measured: Measured) -> Iterator[dict[str, Any]]:
         yield _shown_metric(score.name, metric.higher_is_better, score.decimals)
 
 
-def _sentences(measured: Measured, found: Found, most: int, systems: Sequence[str]) -> dict[str, Any]:
+def _sentences(measured: Measured, found: RunFindings, most: int, systems: Sequence[str]) -> dict[str, Any]:
     """Return at most `most` sentences of a test with all outputs and their scores: those on which the systems' mean
     scores over seeds differ most."""
     first, run = measured.outputs[0], found.run
@@ -273,7 +285,7 @@ def _of_sentences(measured: Measured, names: Sequence[str]) -> Numbers:
     )
 
 
-def _sources(output: Output, run: RunFile) -> Iterator[ParseRecord]:
+def _sources(output: SystemOutput, run: RunFile) -> Iterator[ParseRecord]:
     """Yield the source sentences of a test, or for projections the sentences whose trees are scored."""
     assert output.pair
     if run.kind == "aligners":
@@ -282,7 +294,7 @@ def _sources(output: Output, run: RunFile) -> Iterator[ParseRecord]:
         yield from sentences_in(output.pair.source, "blank")
 
 
-def _sides(output: Output, run: RunFile) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _sides(output: SystemOutput, run: RunFile) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the sources and references of a test as the page shows them. Sources are empty if the test has none."""
     assert output.pair
     sources = list(map(_shown, _sources(output, run)))
@@ -301,7 +313,7 @@ def _sides(output: Output, run: RunFile) -> tuple[list[dict[str, Any]], list[dic
     )
 
 
-def _outputs(output: Output, found: Found) -> list[Any]:
+def _outputs(output: SystemOutput, found: RunFindings) -> list[Any]:
     """Return the lines of an output as the page shows them: translations, with trees if they have any; links; or
     trees."""
     if found.run.kind == "aligners":

@@ -17,12 +17,12 @@ from synmt.model.files import write_output
 from synmt.runs.aligners import Aligners
 from synmt.runs.file import LOSS, RunFile, read_run, safe_path, with_options
 from synmt.runs.projections import Projections
-from synmt.runs.steps import Progress, RunFolder, Step, do_all
+from synmt.runs.steps import RunFolder, Step, StepProgress, do_all
 from synmt.runs.systems import Systems
 from synmt.runs.table import (
-    Found,
     Measured,
     Result,
+    RunFindings,
     by_test,
     learned_of,
     read_scores,
@@ -154,7 +154,7 @@ class Run:
             note(remark)
         return report(found.results, learned, form)
 
-    def found(self) -> Found:
+    def found(self) -> RunFindings:
         """Do all steps that remain, and score the outputs of the systems in the table. Raises BadInput."""
         place, known = self.work.folder, dict[Path, bool]()
         if undone := [step for step in self.work.steps if not place.is_done(step, known)]:
@@ -169,7 +169,7 @@ class Run:
             metrics = self.given.of_outputs
             measured, found, chosen = [], list[Result](), self.work.chosen()
             tests = by_test(outputs)
-            progress = Progress(len(tests), 1)
+            progress = StepProgress(len(tests), 1)
             for own in tests:
                 began = progress.begin(f"scoring {own[0].test}")
                 measured.append(Measured.of(own, metrics, self.given.segments, LOSS in self.given.metrics))
@@ -178,7 +178,7 @@ class Run:
             made = {each: place.record(each.model) for each in outputs}
             translations = outputs if self.given.kind == "systems" else []
             written = {each: place.record(each.path) for each in translations}
-        return Found(self.given, place, measured, found, made, written, learned_of(made))
+        return RunFindings(self.given, place, measured, found, made, written, learned_of(made))
 
     def figure(self, kind: "Kind", metric: str | None = None, columns: int = 1) -> Picture:
         """Return a figure of a run whose steps are all done.

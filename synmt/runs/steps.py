@@ -376,7 +376,7 @@ def do(folder: RunFolder, steps: Sequence[Step], jobs: int = 1) -> None:
     Of the steps that are ready, the deepest goes first, so that a model translates before the next one trains;
     otherwise they follow the list. Raises as `do_all`.
     """
-    progress = {verb: Progress(total, jobs) for verb, total in Counter(step.verb for step in steps).items()}
+    progress = {verb: StepProgress(total, jobs) for verb, total in Counter(step.verb for step in steps).items()}
     places = {step: place for place, step in enumerate(steps)}
     order = TopologicalSorter({step: [each for each in step.needs if each in places] for step in steps})
     order.prepare()
@@ -402,7 +402,7 @@ def do(folder: RunFolder, steps: Sequence[Step], jobs: int = 1) -> None:
             raise
 
 
-class Progress:
+class StepProgress:
     """Reports on stderr each step of a kind that starts, and estimates how long the remaining ones take."""
 
     def __init__(self, total: int, jobs: int) -> None:

@@ -27,9 +27,9 @@ from synmt.model.config import ModelConfig
 from synmt.model.files import CONFIG_FILE, write_config
 from synmt.registry import meant
 from synmt.runs.commands import Command, Options, check_shared, parsed, with_used
-from synmt.runs.file import COST, Pair, RunFile, naming_table, query_of_set
+from synmt.runs.file import COST, ParallelFiles, RunFile, naming_table, query_of_set
 from synmt.runs.steps import Cost, RunFolder
-from synmt.runs.table import Chosen, Output, components_of, described
+from synmt.runs.table import Chosen, SystemOutput, components_of, described
 from synmt.runs.work import Work, check_sizes, count_pairs, form_of, named
 from synmt.streams import BadInput, Line, OnError, read_lines
 from synmt.streams.inputs import without_compression
@@ -132,7 +132,7 @@ def _model_of(run: RunFile, folder: Path, options: Options) -> ModelConfig:
     return configs_of(given, start, str(run.train.source), str(run.train.target))[0]
 
 
-def _data(train: Pair, dev: Pair) -> Options:
+def _data(train: ParallelFiles, dev: ParallelFiles) -> Options:
     """Return the options of `synmt train` that name its data."""
     return {"source": train.source, "target": train.target, "dev-source": dev.source, "dev-target": dev.target}
 
@@ -256,8 +256,8 @@ class Systems(Work):
         read = self._parse_all()
         for test in run.tests:
             self._find_sets(test, read.get(f"tests/{test}/target"))
-        train, dev = (Pair(read[f"{name}/source"], read[f"{name}/target"]) for name in ("train", "dev"))
-        tests = {name: Pair(read[f"tests/{name}/source"], pair.target) for name, pair in run.tests.items()}
+        train, dev = (ParallelFiles(read[f"{name}/source"], read[f"{name}/target"]) for name in ("train", "dev"))
+        tests = {name: ParallelFiles(read[f"tests/{name}/source"], pair.target) for name, pair in run.tests.items()}
         self.run = replace(run, train=train, dev=dev, tests=tests)
         bad: OnError = run.options.get("train", {}).get("on-error", "fail")
         cuts = {size: self.add_cut(size, train, bad) for size in run.sizes}
@@ -281,9 +281,9 @@ class Systems(Work):
                 for test, pair in tests.items():
                     self._add_costs(training, test, pair)
 
-    def outputs(self) -> list[Output]:
+    def outputs(self) -> list[SystemOutput]:
         return [
-            Output(
+            SystemOutput(
                 each.size, test, each.system, each.seed, translation_of(self.folder, each, test), pair.target,
                 model_of(self.folder, each),
                 self._costs_of(each, test) if COST in self.run.metrics else None,
@@ -346,7 +346,7 @@ class Systems(Work):
                 found[name] = self.add_lines(("finding", f"{name} in {test}"), path, words_found, inputs, anew=True)
         self.sets[test] = found
 
-    def _train(self, training: Training, train: Pair, dev: Pair) -> None:
+    def _train(self, training: Training, train: ParallelFiles, dev: ParallelFiles) -> None:
         model = model_of(self.folder, training)
         options = {**training.options, **_data(train, dev), "seed": training.seed, "out": model}
         command = Command("train", {}, options)
@@ -383,7 +383,7 @@ class Systems(Work):
         name, needs = ("translating", what), [*files.values(), *needs]
         self.add(name, path, lambda: command().inputs, work, needs, command, others, anew=True)
 
-    def _add_costs(self, training: Training, test: str, pair: Pair) -> None:
+    def _add_costs(self, training: Training, test: str, pair: ParallelFiles) -> None:
         """Add the step that computes a model's cost of a test's references, summed over trees if it writes trees."""
         path, model = self._costs_of(training, test), model_of(self.folder, training)
         options = {"sum-trees": SUM_TREES, **on_error_of(self.run.options.get("translate", {}))}

@@ -30,7 +30,7 @@ from synmt.metrics.significance import (
 )
 from synmt.model.files import CONFIG_FILE, naming, read_config
 from synmt.runs.commands import Options
-from synmt.runs.file import Pair, RunFile, Segments
+from synmt.runs.file import ParallelFiles, RunFile, Segments
 from synmt.runs.steps import Record, RunFolder
 from synmt.streams import BadInput, counted, note, read_lines, read_parallel
 
@@ -38,7 +38,7 @@ Chosen = Mapping[tuple[int | None, str], Options]  # for each size and system, t
 LEVEL = SignificanceConfig().level
 LEARNED_BY, NOTHING_LEARNED = "BLEU", 1  # systems with less have not learned to translate
 SMALLEST_P = 1e-4  # smaller values are printed as < 0.0001
-OfTest = TypeVar("OfTest", "Result", "Output")
+OfTest = TypeVar("OfTest", "Result", "SystemOutput")
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Output:
+class SystemOutput:
     """The output of a system on a test, to be scored.
 
     path, reference: files of translations, links or records. costs: a file with the log-probability and number of words
@@ -113,7 +113,7 @@ class Output:
     reference: Path
     model: Path
     costs: Path | None = None
-    pair: Pair | None = None
+    pair: ParallelFiles | None = None
     aligner: Path | None = None
 
     @property
@@ -155,7 +155,7 @@ class Measured:
     system, the lowest loss on dev of each seed, or none."""
 
     metrics: Sequence[Metric[Any]]
-    outputs: Sequence[Output]
+    outputs: Sequence[SystemOutput]
     statistics: Mapping[str, Sequence[Sequence[Statistics]]]
     losses: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
@@ -166,7 +166,7 @@ class Measured:
     @classmethod
     def of(
         cls,
-        outputs: Sequence[Output],
+        outputs: Sequence[SystemOutput],
         names: Sequence[str],
         segments: Mapping[str, Segments] = {},
         with_losses: bool = False,
@@ -237,7 +237,7 @@ def check_reference(names: Sequence[str], reference: Path) -> None:
     sentence_statistics(open_input(names, files, MetricConfig()))
 
 
-def read_scores(segments: Segments, outputs: Sequence[Output]) -> dict[Output, Statistics]:
+def read_scores(segments: Segments, outputs: Sequence[SystemOutput]) -> dict[SystemOutput, Statistics]:
     """Return the scores that another program gave each sentence of each output of a test, [n, 2].
 
     The table has a column for each output, named after its file: the last two parts of a path, `all/mask.1.flickr`.
@@ -340,7 +340,7 @@ def report(found: Sequence[Result], learned: Learned, form: str) -> Iterator[str
     return in_form(form, _parts(found, learned), (_fields(each, learned) for each in found))
 
 
-def learned_of(made: Mapping[Output, Record | None]) -> Learned:
+def learned_of(made: Mapping[SystemOutput, Record | None]) -> Learned:
     """Return how the models of each size and system were trained. Raises BadInput for a damaged log or config."""
     of_system: dict[tuple[int | None, str], dict[Path, tuple[Record, Path]]] = {}
     for output, each in made.items():
@@ -514,7 +514,7 @@ def title_of(result: Result) -> str:
 
 
 @dataclass(frozen=True)
-class Found:
+class RunFindings:
     """The findings of a run: its file, its folder, the statistics on each test, the results, what each model and each
     output cost, and how the models of each size and system were trained."""
 
@@ -522,8 +522,8 @@ class Found:
     folder: RunFolder
     measured: Sequence[Measured]
     results: Sequence[Result]
-    made: Mapping[Output, Record | None]
-    written: Mapping[Output, Record | None]
+    made: Mapping[SystemOutput, Record | None]
+    written: Mapping[SystemOutput, Record | None]
     learned: Learned
 
     @cached_property

@@ -8,9 +8,9 @@ import msgspec
 
 from synmt.data.records import Form, source_form, target_form
 from synmt.runs.commands import STDIN, Command, Options, parsed
-from synmt.runs.file import Pair, RunFile
+from synmt.runs.file import ParallelFiles, RunFile
 from synmt.runs.steps import Cost, RunFolder, Step, paths_in
-from synmt.runs.table import Chosen, Output
+from synmt.runs.table import Chosen, SystemOutput
 from synmt.streams import BadInput, Message, OnError, counted, read_lines, read_parallel
 from synmt.streams.inputs import without_compression
 from synmt.text.links import write_links
@@ -32,7 +32,7 @@ class Work:
         self._makers: dict[Path, Step] = {}  # by path, the step that makes it
         self.sets: dict[str, dict[str, Path]] = {}
 
-    def outputs(self) -> list[Output]:
+    def outputs(self) -> list[SystemOutput]:
         """Return the outputs to score."""
         raise NotImplementedError
 
@@ -109,7 +109,7 @@ class Work:
         command = Command("parse", {"text": text}, {**options, "jobs": self.jobs})
         return self.add_command(("parsing", part), path, command, anew=anew)
 
-    def add_cut(self, size: int | None, train: Pair, on_error: OnError = "fail") -> Pair:
+    def add_cut(self, size: int | None, train: ParallelFiles, on_error: OnError = "fail") -> ParallelFiles:
         """Add the steps that cut the first `size` training pairs, and return their files."""
         if size is None:
             return train
@@ -119,7 +119,7 @@ class Work:
             inputs = {"file": file, "lines": size, "on_error": on_error}
             return self.add_lines(("cutting", f"{size} lines of train/{side}"), path, first_lines, inputs)
 
-        return Pair(cut("source", train.source), cut("target", train.target))
+        return ParallelFiles(cut("source", train.source), cut("target", train.target))
 
 
 def first_lines(file: Path, lines: int, on_error: OnError) -> Iterator[str]:
@@ -170,7 +170,7 @@ def check_sizes(run: RunFile) -> None:
             raise BadInput(f"has {counted(pairs, 'line')}, fewer than a size of the run, {size}", str(run.train.source))
 
 
-def count_pairs(pair: Pair) -> int:
+def count_pairs(pair: ParallelFiles) -> int:
     """Return the number of lines in both files. Raises BadInput."""
     pairs = sum(1 for _ in read_parallel([str(pair.source), str(pair.target)], "blank"))
     if not pairs:

@@ -37,7 +37,7 @@ def beam_search(
     finished. The end of sentence never comes first, and the unknown token never comes at all.
     """
     output = output or Output()
-    search = _Search(model, source, config, output, others, seeds)
+    search = _BeamSearch(model, source, config, output, others, seeds)
     while search.alive:
         search.step()
     found = [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in search.finished]
@@ -48,7 +48,7 @@ def _start(model: TranslationModel, encoded: Encoded) -> Steps:
     return model.decoder.start(model.network, encoded, 1)
 
 
-class _Search:
+class _BeamSearch:
     """The state of a search. Tensors with a first dimension B shrink as sentences finish."""
 
     def __init__(

@@ -47,7 +47,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Share:
+class Wins:
     """How many items of a group are won. group: category, distance or all; name: of the category or distance."""
 
     group: str
@@ -122,7 +122,7 @@ def _cells(text: str) -> list[str]:
     return cells
 
 
-def shares(items: Iterable[Item]) -> list[Share]:
+def shares(items: Iterable[Item]) -> list[Wins]:
     """Return the share of items won by category, by distance, and of all; none if there are no items."""
     counts: dict[tuple[str, int, str], list[int]] = {}
     for item in items:
@@ -138,12 +138,12 @@ def shares(items: Iterable[Item]) -> list[Share]:
             count[1] += item.is_won
     order = "category", "distance", "all"
     return [
-        Share(group, name, *counts[group, place, name])
+        Wins(group, name, *counts[group, place, name])
         for group, place, name in sorted(counts, key=lambda key: (order.index(key[0]), *key[1:]))
     ]
 
 
-def report(found: Sequence[Share], form: str) -> Iterator[str]:
+def report(found: Sequence[Wins], form: str) -> Iterator[str]:
     """Return the shares in a form: tables, or one row per group."""
     fields: Iterator[Fields] = (
         {
@@ -155,7 +155,7 @@ def report(found: Sequence[Share], form: str) -> Iterator[str]:
     return in_form(form, _as_text(found), fields)
 
 
-def _as_text(found: Sequence[Share]) -> Iterator[Part]:
+def _as_text(found: Sequence[Wins]) -> Iterator[Part]:
     for group in dict.fromkeys(each.group for each in found):
         rows = [
             [each.name or "all", str(each.items), str(each.wins), *(f"{value:.1f}" for value in each.percentages)]

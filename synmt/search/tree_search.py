@@ -60,7 +60,7 @@ def tree_search(
     The score rates the words: it is the logarithm of the summed probabilities of all target strings found for them,
     divided by a length penalty on words. Several strings may spell one tree, with its arcs in different orders.
     """
-    search = _Search(model, source, config, arcs)
+    search = _TreeSearch(model, source, config, arcs)
     search.run()
     return [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in search.finished]
 
@@ -77,14 +77,14 @@ def sums_over_strings(
 
     Raises FloatingPointError if no string has a finite probability.
     """
-    search = _Search(model, source, SearchConfig(beam, search="words"), arcs, targets)
+    search = _TreeSearch(model, source, SearchConfig(beam, search="words"), arcs, targets)
     search.run()
     if not all(search.finished):
         raise FloatingPointError("no string of these words has a probability")
     return [reduce(_log_sum, (each.log_probability for each in found)) for found in search.finished]
 
 
-class _Search:
+class _TreeSearch:
     """The state of a search. Everything with a first dimension B shrinks as sentences finish.
 
     moving [B][at most K]: hypotheses that may still write arcs before their next word.

@@ -92,7 +92,7 @@ class ExchangeFile:
         """Check a file, and choose the languages: those given, or the only pair in the file. Raises BadInput."""
         if not Path(path).is_file():
             raise BadInput("TMX and XLIFF cannot be read from a pipe: give a file", readable(path))
-        reader = _Reader(path, None)
+        reader = _ExchangeReader(path, None)
         for _ in reader.pieces():
             pass
         try:
@@ -108,7 +108,7 @@ class ExchangeFile:
 
     def pieces(self) -> Iterator[Piece]:
         """Yield the pieces; their bytes make up the file. Raises BadInput."""
-        return _Reader(self.path, self.languages).pieces()
+        return _ExchangeReader(self.path, self.languages).pieces()
 
     def columns(self, bad: BadLines) -> Iterator[tuple[Line, Line]]:
         """Yield the text of the source and the target of each segment; both are empty if one has bad markup."""
@@ -165,7 +165,7 @@ def unfit_for_xml(text: str) -> str:
     return f"U+{ord(found[0]):04X}" if found else ""
 
 
-def _of_tmx(reader: "_Reader", source: str | None, target: str | None) -> tuple[str, str]:
+def _of_tmx(reader: "_ExchangeReader", source: str | None, target: str | None) -> tuple[str, str]:
     """Return the languages of a TMX file. Raises ValueError."""
     found = list(reader.languages.values())
     if source is None and reader.source_language.lower() not in ("", "*all*"):
@@ -198,7 +198,7 @@ def _named(found: Sequence[str], asked: str) -> str:
     return alike[0]
 
 
-def _of_xliff(reader: "_Reader", source: str | None, target: str | None) -> tuple[str, str]:
+def _of_xliff(reader: "_ExchangeReader", source: str | None, target: str | None) -> tuple[str, str]:
     """Return the languages of an XLIFF file. Raises ValueError."""
     found = list(reader.pairs)
     if len(found) > 1:
@@ -249,7 +249,7 @@ class _Unit:
     parts: list[_Part] = field(default_factory=list)
 
 
-class _Reader:
+class _ExchangeReader:
     """Reads a file, and the languages in it."""
 
     def __init__(self, path: str, wanted: tuple[str, str] | None) -> None:

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from synmt.text.graphemes import clusters
-from synmt.text.tags import MOST_ELEMENTS, MarkupError, Token, characters, split_tags
+from synmt.text.tags import MOST_ELEMENTS, MarkupError, TagToken, characters, split_tags
 
 _BLOCKS = """
 address article aside blockquote caption center dd details dialog div dl dt fieldset figcaption figure footer form
@@ -78,7 +78,7 @@ def read_markup(line: str) -> Markup:
     space there. If white space both precedes and follows a unit, the text keeps only the first.
     """
     tokens, overlapping = split_tags(line)
-    reader = _Reader(line)
+    reader = _MarkupReader(line)
     for token in tokens:
         if token.kind == "text":
             reader.add(characters(line[token.begin : token.end], token.begin))
@@ -91,7 +91,7 @@ def read_markup(line: str) -> Markup:
     return reader.markup(overlapping)
 
 
-class _Reader:
+class _MarkupReader:
     """Reads the tokens of a line from left to right.
 
     open: the number of each open element, and the value of `solid` before it.
@@ -127,18 +127,18 @@ class _Reader:
             self.solid += not text.isspace()
             self.last, self.divides = text[-1], False
 
-    def add_unit(self, unit: Token) -> None:
+    def add_unit(self, unit: TagToken) -> None:
         self._follow(False)
         self.divides = self.divides or not (unit.name in JOINED or unit.mate)
         self._end_unit(self._append(unit), unit.begin, unit.end)
 
-    def open_element(self, start: Token) -> None:
+    def open_element(self, start: TagToken) -> None:
         number = len(self.elements)
         self._append(start)
         self.open.append((number, self.solid))
         self.divides = self.divides or start.name in BLOCKS
 
-    def close_element(self, end: Token) -> None:
+    def close_element(self, end: TagToken) -> None:
         number, solid = self.open.pop()
         element = self.elements[number]
         self.divides = self.divides or end.name in BLOCKS
@@ -153,7 +153,7 @@ class _Reader:
             element.opening = self.line[begin : end.end]
             self._end_unit(element, begin, end.end)
 
-    def markup(self, overlapping: Sequence[Token]) -> Markup:
+    def markup(self, overlapping: Sequence[TagToken]) -> Markup:
         """Return the text and elements. overlapping: the starts of pairs of codes that stay units."""
         self._follow(True)
         pairs: list[tuple[int, int]] = []
@@ -169,7 +169,7 @@ class _Reader:
         """Return the number of the unit at a place of the line."""
         return self.places[bisect_right(self.places, begin, key=lambda place: place[0]) - 1][2]
 
-    def _append(self, token: Token) -> Element:
+    def _append(self, token: TagToken) -> Element:
         if len(self.elements) == MOST_ELEMENTS:
             raise MarkupError(token.begin, f"more than {MOST_ELEMENTS} elements")
         parent = self.open[-1][0] if self.open else -1

@@ -77,7 +77,7 @@ class MarkupError(ValueError):
 
 
 @dataclass(slots=True, eq=False)
-class Token:
+class TagToken:
     """A part of a line, [begin, end).
 
     name: of the element, in lower case, or "" for a comment and the like; tag: the start tag.
@@ -90,11 +90,11 @@ class Token:
     end: int
     name: str = ""
     tag: str = ""
-    mate: "Token | None" = None
+    mate: "TagToken | None" = None
     fixed: bool = False
 
 
-def split_tags(line: str) -> tuple[list[Token], list[Token]]:
+def split_tags(line: str) -> tuple[list[TagToken], list[TagToken]]:
     """Return the parts of a line, and the starts of pairs of codes that overlap other elements. Raises MarkupError.
 
     Texts and units are separate parts. A start follows the start of its parent, and precedes its end.
@@ -132,11 +132,11 @@ class _Nesting:
 
     def __init__(self, line: str) -> None:
         self.line = line
-        self.tokens: list[Token] = []
-        self.open: list[Token] = []
+        self.tokens: list[TagToken] = []
+        self.open: list[TagToken] = []
         self.ended: dict[str, str] = {}
 
-    def read(self) -> list[Token]:
+    def read(self) -> list[TagToken]:
         position = 0
         for found in _MARKUP.finditer(self.line):
             self._add("text", position, found.start())
@@ -165,14 +165,14 @@ class _Nesting:
 
     def _add(self, kind: Literal["text", "unit", "start", "end"], begin: int, end: int, name: str = "") -> None:
         if begin < end:
-            self.tokens.append(Token(kind, begin, end, name, self.line[begin:end] if kind != "text" else ""))
+            self.tokens.append(TagToken(kind, begin, end, name, self.line[begin:end] if kind != "text" else ""))
 
     def _open(self, name: str, found: re.Match[str]) -> None:
         if name in RAW and not found["empty"]:
             raise MarkupError(found.start(), f"<{name}> is not closed")
         ended = ENDED_BY.get(name, frozenset())
         last = len(self.open)
-        inline: Token | None = None  # an element that would end too late
+        inline: TagToken | None = None  # an element that would end too late
         for place in range(last - 1, -1, -1) if ended else ():
             each = self.open[place]
             if each.name not in OPTIONAL | PHRASES:
@@ -210,9 +210,9 @@ class _Nesting:
         if start.name in CODE:
             while self.tokens.pop() is not start:
                 pass
-            self.tokens.append(Token("unit", start.begin, end, start.name, start.tag))
+            self.tokens.append(TagToken("unit", start.begin, end, start.name, start.tag))
         else:
-            self.tokens.append(Token("end", begin, end, start.name, mate=start))
+            self.tokens.append(TagToken("end", begin, end, start.name, mate=start))
             start.mate = self.tokens[-1]
 
 
@@ -225,12 +225,12 @@ def _attributes(tag: str) -> Mapping[str, str]:
     return dict(reversed(found))  # the first one counts
 
 
-def _pair(tokens: Sequence[Token]) -> list[Token]:
+def _pair(tokens: Sequence[TagToken]) -> list[TagToken]:
     """Turn each pair of codes into a start and an end, and return the starts of pairs that overlap other elements.
 
     Codes without their other half stay units.
     """
-    waiting: dict[tuple[str, str], list[Token]] = {}
+    waiting: dict[tuple[str, str], list[TagToken]] = {}
     for token in tokens:
         if token.kind == "unit" and (token.name in ENDS or token.name in ENDS.values()):
             known = _attributes(token.tag)
@@ -242,8 +242,8 @@ def _pair(tokens: Sequence[Token]) -> list[Token]:
             elif waiting.get((token.name, key)):
                 token.mate = waiting[token.name, key].pop()
                 token.mate.mate = token
-    overlapping: dict[Token, None] = {}
-    open: list[Token] = []
+    overlapping: dict[TagToken, None] = {}
+    open: list[TagToken] = []
     for token in tokens:
         if token.mate is None:
             continue
@@ -263,9 +263,9 @@ def _pair(tokens: Sequence[Token]) -> list[Token]:
     return list(overlapping)
 
 
-def _protected(line: str, tokens: Sequence[Token]) -> list[Token]:
+def _protected(line: str, tokens: Sequence[TagToken]) -> list[TagToken]:
     """Return the tokens of a line, with a single unit for everything that is not translated, between its spaces."""
-    kept: list[Token] = []
+    kept: list[TagToken] = []
     open = [(True, -1)]  # of each open element: whether its text is translated, and the place of its start
     for token in tokens:
         translated, first = open[-1]
@@ -280,7 +280,7 @@ def _protected(line: str, tokens: Sequence[Token]) -> list[Token]:
                 kept.append(token)
             else:
                 del kept[first:]
-                _keep(kept, Token("unit", start.begin, token.end, "code", start.tag), *open[-1])
+                _keep(kept, TagToken("unit", start.begin, token.end, "code", start.tag), *open[-1])
         elif token.kind == "unit":
             _keep(kept, token, translated, first)
         elif translated:
@@ -291,27 +291,27 @@ def _protected(line: str, tokens: Sequence[Token]) -> list[Token]:
             end = token.begin + len(text.rstrip(" \t\r\n\f"))
             if begin < end:
                 spaces = (token.begin, begin), (end, token.end)
-                before, after = (Token("text", *each) for each in spaces)
+                before, after = (TagToken("text", *each) for each in spaces)
                 kept += [before] if before.begin < before.end else []
-                _keep(kept, Token("unit", begin, end, "code"), translated, first)
+                _keep(kept, TagToken("unit", begin, end, "code"), translated, first)
                 kept += [after] if after.begin < after.end else []
             else:
                 kept.append(token)
     return kept
 
 
-def _keep(kept: list[Token], unit: Token, translated: bool, first: int) -> None:
+def _keep(kept: list[TagToken], unit: TagToken, translated: bool, first: int) -> None:
     """Add a unit. If its element is not translated, join it to a unit before it. first: the place of the element."""
     place = len(kept) - 1
     if not translated:
         place -= place > first and kept[place].kind == "text"
         if place > first and kept[place].kind == "unit":
-            unit = Token("unit", kept[place].begin, unit.end, "code", unit.tag)
+            unit = TagToken("unit", kept[place].begin, unit.end, "code", unit.tag)
             del kept[place:]
     kept.append(unit)
 
 
-def _is_translated(start: Token, inherited: bool) -> bool:
+def _is_translated(start: TagToken, inherited: bool) -> bool:
     """Return whether the text of an element is translated. inherited: whether that around it is."""
     known = _attributes(start.tag)
     asked = known.get("translate", known.get("its:translate", "-")).lower()

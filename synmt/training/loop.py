@@ -25,7 +25,7 @@ from synmt.training.checkpoint import Progress, TrainingState, checkpoints
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 from synmt.training.log import Events, Log
-from synmt.training.update import Examples, Step, Updater, learning_rate
+from synmt.training.update import Examples, Update, Updater, learning_rate
 from synmt.training.validation import Validate, ValidationScores
 
 CHECKPOINTS = "checkpoint"
@@ -174,11 +174,11 @@ class Trainer:
         config = self.config
         return self.corpus.shuffled_batches(config.batch_tokens, config.seed, epoch, config.batch_by)
 
-    def _upcoming(self) -> AbstractContextManager[Iterator[Step]]:
+    def _upcoming(self) -> AbstractContextManager[Iterator[Update]]:
         """Return all remaining updates. For a GPU, a thread prepares the next one; a CPU would gain nothing by that."""
         return nullcontext(self._steps()) if self.processes.device.type == "cpu" else ahead(self._steps())
 
-    def _steps(self) -> Iterator[Step]:
+    def _steps(self) -> Iterator[Update]:
         """Yield each remaining update; may run ahead of the progress."""
         if self.processes.device.type == "cuda":
             torch.cuda.set_device(self.processes.device)  # for this thread

@@ -37,7 +37,7 @@ class Examples(Protocol):
 
 
 @dataclass(frozen=True)
-class Part:
+class MicroBatch:
     """Examples to compute together. seed: for the random numbers that the model draws; batch: the tensors."""
 
     seed: int
@@ -45,12 +45,12 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Step:
+class Update:
     """One update. number: from 1; sentences: of all processes; parts: of this process, if it has any."""
 
     number: int
     sentences: int
-    parts: list[Part]
+    parts: list[MicroBatch]
 
 
 class Updater:
@@ -71,7 +71,7 @@ class Updater:
                 parameter.grad = torch.zeros_like(parameter)
         return [cast(Tensor, parameter.grad) for parameter in self.parameters]
 
-    def step(self, batches: Sequence[Sequence[int]], number: int) -> Step:
+    def step(self, batches: Sequence[Sequence[int]], number: int) -> Update:
         """Return update `number` (from 1), given the batches of all processes.
 
         Seeds depend only on the update and the place of the batch in it. So a resumed run draws the same random numbers
@@ -85,10 +85,10 @@ class Updater:
             *seeds, own = (int(each >> np.uint64(1)) for each in sequence.generate_state(len(parts) + 1, np.uint64))
             random = torch.Generator().manual_seed(own)
             for seed, part in zip(seeds, parts, strict=True):
-                made.append(Part(seed, self.corpus.batch(part, device, random)))
-        return Step(number, sum(map(len, batches)), made)
+                made.append(MicroBatch(seed, self.corpus.batch(part, device, random)))
+        return Update(number, sum(map(len, batches)), made)
 
-    def __call__(self, step: Step, learning_rate: float) -> tuple[Tensor, int, Tensor]:
+    def __call__(self, step: Update, learning_rate: float) -> tuple[Tensor, int, Tensor]:
         """Make an update.
 
         Return, over all processes, the translation loss summed over target tokens, the number of these tokens, and the
@@ -96,7 +96,7 @@ class Updater:
         """
         self.model.train()
         self.optimizer.zero_grad()
-        *others, last = step.parts or [Part(0, ())]
+        *others, last = step.parts or [MicroBatch(0, ())]
         with self.processes.without_exchange(self.loss_module):
             learned = [self._add_gradient(part) for part in others]
         with self.processes.joint_work():
@@ -119,7 +119,7 @@ class Updater:
         clip = self.config.clip
         return ((norm + 1e-6) / clip).clamp(min=1.0) if clip else torch.ones_like(norm)
 
-    def _add_gradient(self, part: Part) -> tuple[Tensor, int]:
+    def _add_gradient(self, part: MicroBatch) -> tuple[Tensor, int]:
         """Add the gradient of these examples; return their translation loss and the number of their target tokens."""
         torch.manual_seed(part.seed)
         more = (self.config.label_smoothing, self.config.word_dropout) if part.batch else ()

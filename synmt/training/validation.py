@@ -61,7 +61,7 @@ class Validate(Protocol):
 
 
 @dataclass(frozen=True)
-class Share:
+class ProcessResults:
     """The results of one process in a validation, with None in place of the other processes' results.
 
     losses: of each batch; translations: of each sentence, if the model is selected by them.
@@ -93,12 +93,12 @@ class Validation:
         self.bitext, self.corpus, self.folder, self.training = bitext, corpus, folder, training
         self.is_arc = torch.tensor([is_arc(entry) for entry in corpus.vocabulary.target])
 
-    def share(self, model: TranslationModel, processes: Processes) -> Share:
+    def share(self, model: TranslationModel, processes: Processes) -> ProcessResults:
         model.eval()
         batches = self.corpus.shuffled_batches(self.training.batch_tokens, 0, 0, self.training.batch_by)
         parts = [part for batch in batches for part in self.corpus.parts(batch)]
         losses = [self._losses(model, part) if own else None for own, part in processes.divided(parts)]
-        return Share(losses, [] if self.training.select == "loss" else self._translations(model, processes))
+        return ProcessResults(losses, [] if self.training.select == "loss" else self._translations(model, processes))
 
     @torch.inference_mode()
     def _losses(self, model: TranslationModel, indices: Sequence[int]) -> BatchLosses:
@@ -124,7 +124,7 @@ class Validation:
         sources = (translator.features(pair.source) for pair in self.bitext)
         return [found[0].text if found else None for found in translator.translate(sources, run)]
 
-    def scores(self, shares: Sequence[Share]) -> ValidationScores:
+    def scores(self, shares: Sequence[ProcessResults]) -> ValidationScores:
         batches = joined([share.losses for share in shares])
         loss, tokens = sum(each.loss for each in batches), sum(each.tokens for each in batches)
         right: Counter[str] = Counter()

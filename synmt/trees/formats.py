@@ -77,7 +77,7 @@ class MultiwordToken:
 
 
 @dataclass(slots=True)
-class Sentence:
+class SentenceBlock:
     """The rows of a sentence block. comments: by name; empty_nodes: how many follow the last word so far."""
 
     comments: dict[str, str] = field(default_factory=dict)
@@ -195,9 +195,9 @@ def _read_sentence(block: str, partial: bool) -> ParseRecord:
     return record
 
 
-def read_sentence(block: str) -> Sentence:
+def read_sentence(block: str) -> SentenceBlock:
     """Return the rows of a sentence block. Raises DependencyError, which names the row."""
-    sentence = Sentence()
+    sentence = SentenceBlock()
     for row, line in enumerate(block.split("\n"), 1):
         try:
             if line.startswith("#"):
@@ -213,7 +213,7 @@ def read_sentence(block: str) -> Sentence:
     return sentence
 
 
-def _read_comment(line: str, sentence: Sentence) -> None:
+def _read_comment(line: str, sentence: SentenceBlock) -> None:
     name, _, value = line[1:].partition("=")
     name, value = name.strip(), value.strip()
     if sentence.words or sentence.multiword or sentence.empty_nodes:
@@ -223,7 +223,7 @@ def _read_comment(line: str, sentence: Sentence) -> None:
     sentence.comments[name] = value
 
 
-def _read_row(line: str, sentence: Sentence) -> None:
+def _read_row(line: str, sentence: SentenceBlock) -> None:
     columns = line.split("\t")
     if len(columns) != len(COLUMNS):
         raise ValueError(_other_columns(line, columns))
@@ -252,7 +252,7 @@ def _read_row(line: str, sentence: Sentence) -> None:
         sentence.empty_nodes = 0
 
 
-def _multiword(token: MultiwordToken, sentence: Sentence) -> MultiwordToken:
+def _multiword(token: MultiwordToken, sentence: SentenceBlock) -> MultiwordToken:
     """Return the token if it fits its place. Raises ValueError."""
     name, word = f"multiword token {token.first}-{token.last}", len(sentence.words) + 1
     if token.last < token.first:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from synmt.alignment.aligner import Aligner, FitBitext, FittedText, Fitting, new_aligner
+from synmt.alignment.aligner import AlignmentMethod, FitBitext, FittedText, Fitting, new_aligner
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair
@@ -51,7 +51,7 @@ QUICK_NEURAL: dict[str, Any] = {"width": 16, "merges": 30, "batch_tokens": 200, 
 STRANGE = [pair(["never", "seen"], ["before"]), pair(["alpha"] * 300, ["ahpla"] * 3), pair(["alpha"], ["ahpla"])]
 
 
-def assert_links_found(aligner: Aligner, pairs: Sequence[SentencePair], gold: Sequence[Set[Link]]) -> None:
+def assert_links_found(aligner: AlignmentMethod, pairs: Sequence[SentencePair], gold: Sequence[Set[Link]]) -> None:
     """Check that precision and recall of the links are at least 90 %."""
     right = found = 0
     for each, given, known in zip(pairs, aligner.align(pairs), gold, strict=True):
@@ -60,7 +60,7 @@ def assert_links_found(aligner: Aligner, pairs: Sequence[SentencePair], gold: Se
     assert right > 0.9 * sum(map(len, gold)) and right > 0.9 * found
 
 
-def assert_batches_change_nothing(aligner: Aligner, pairs: Sequence[SentencePair]) -> Iterator[SoftLinks]:
+def assert_batches_change_nothing(aligner: AlignmentMethod, pairs: Sequence[SentencePair]) -> Iterator[SoftLinks]:
     """Check that each pair has the same probabilities in a batch as alone; yield them, pair by pair."""
     assert aligner.align([]) == []
     for found, each in zip(aligner.align(pairs), pairs, strict=True):
@@ -79,7 +79,7 @@ def fit_to(
     guide: Sequence[Set[Link]] | None = None,
     resume: bool = False,
     **settings: Any,
-) -> Aligner:
+) -> AlignmentMethod:
     return fitted(method, pairs, out, QUICK | settings, guide, resume)
 
 
@@ -90,7 +90,7 @@ def fitted(
     settings: Mapping[str, Any],
     guide: Sequence[Set[Link]] | None = None,
     resume: bool = False,
-) -> Aligner:
+) -> AlignmentMethod:
     """Return an aligner fitted with only these settings."""
     known = FitBitext(Bitext(pairs), FittedText(("de", "en"), "none"), guide)
     return new_aligner(method, settings).fit(known, Fitting(settings, out, resume, device="cpu"))

@@ -3,7 +3,7 @@
 import torch
 
 from synmt.alignment.corpus import AlignerCorpus, EncodedSide, subwords_of
-from synmt.data.preparation import Counts
+from synmt.data.preparation import Frequencies
 from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import WORDS
 from synmt.text.vocabulary import Vocabulary
@@ -23,7 +23,7 @@ def sides(system: str) -> tuple[list[SourceFeatures], list[SourceFeatures]]:
 
 
 def vocabulary_of(sentences: list[SourceFeatures]) -> Vocabulary:
-    seen = Counts()
+    seen = Frequencies()
     for each in sentences:
         seen.count(each, subwords_of(each))
     return seen.vocabulary(WORDS)

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from synmt.alignment import compiled
 from synmt.alignment.hmm.aligner import Hmm
-from synmt.alignment.hmm.bitext import IndexedBitext, Sentences
-from synmt.alignment.hmm.lexicon import Lexicon
+from synmt.alignment.hmm.bitext import IndexedBitext, IndexedSentences
+from synmt.alignment.hmm.lexicon import PrefixLexicon
 from synmt.alignment.hmm.model import HmmModel
 from synmt.alignment.hmm.similar import Similar
 from synmt.alignment.hmm.transitions import Floats
@@ -44,11 +44,11 @@ def hmm(agreement: int, encoder: bool = False) -> tuple[HmmModel, IndexedBitext]
     """
     random = np.random.default_rng(agreement)
     lengths = [*random.integers(1, 40, (60, 2)).tolist(), [1, 1], [1, 90], [90, 1], [17, 16], [32, 33]]
-    source, target = Sentences(), Sentences()
+    source, target = IndexedSentences(), IndexedSentences()
     for number, (name, side) in enumerate((("x", source), ("y", target))):
         for pair in lengths:
             side.add([f"{name}{word}" for word in random.integers(0, 50, pair[number])])
-    lexicon = Lexicon.new([source.counts(), target.counts()], 2.0)
+    lexicon = PrefixLexicon.new([source.counts(), target.counts()], 2.0)
     model = HmmModel.new(Hmm(agreement=agreement, frequent=5, jump=4), lexicon)
     similar = Similar() if encoder else None
     for sizes in lengths:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from synmt.alignment import ALIGNERS, compiled
-from synmt.alignment.aligner import Aligner, name_of, new_aligner, open_aligner, options_of
+from synmt.alignment.aligner import AlignmentMethod, name_of, new_aligner, open_aligner, options_of
 from synmt.alignment.config import AlignConfig
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.linking import aligning
@@ -24,13 +24,13 @@ EXACT = "hmm", "auto", "neural-hmm", "systran-align"  # their sums always have t
 PACKAGES = {"eflomal": "eflomal", "systran-align": "systran_align"}
 
 
-def links_of(aligner: Aligner) -> list[list[tuple[int, int]]]:
+def links_of(aligner: AlignmentMethod) -> list[list[tuple[int, int]]]:
     how = Extraction(aligner.heuristic)
     found = zip(PAIRS, aligner.align(PAIRS), strict=True)
     return [sorted(extract(each, pair.source.tokens, pair.target.tokens, how).links) for pair, each in found]
 
 
-def assert_shards_change_nothing(aligner: Aligner, exactly: bool) -> None:
+def assert_shards_change_nothing(aligner: AlignmentMethod, exactly: bool) -> None:
     """Check that the lines of a pair depend only on the pair: one shard gives the same as many, in any order.
 
     exactly: compare scores as well as links. In networks, the rounding of scores depends on the batch.

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from synmt.alignment.aligner import Aligner, FitBitext, FittedText, Fitting, new_aligner
+from synmt.alignment.aligner import AlignmentMethod, FitBitext, FittedText, Fitting, new_aligner
 from synmt.alignment.extraction import Extraction, extract
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair
@@ -44,13 +44,13 @@ def demo_pairs() -> list[SentencePair]:
     ]
 
 
-def fitted(method: str, pairs: list[SentencePair], out: Path, device: torch.device) -> Aligner:
+def fitted(method: str, pairs: list[SentencePair], out: Path, device: torch.device) -> AlignmentMethod:
     settings = SETTINGS[method]
     bitext = FitBitext(Bitext(pairs), FittedText(("en", "en"), "none"))
     return new_aligner(method, settings).fit(bitext, Fitting(settings, out, resume=False, device=str(device)))
 
 
-def aligning(aligner: Aligner, pairs: list[SentencePair]) -> Callable[[], int]:
+def aligning(aligner: AlignmentMethod, pairs: list[SentencePair]) -> Callable[[], int]:
     """Return a function that aligns the words of pairs and writes lines of links."""
     how = Extraction(aligner.heuristic)
 

@@ -24,7 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from synmt.data.corpus import Corpus
-from synmt.data.preparation import Counts, Example
+from synmt.data.preparation import Example, Frequencies
 from synmt.device import local_device
 from synmt.model.config import ModelConfig
 from synmt.model.translation import TranslationModel
@@ -197,7 +197,7 @@ def corpus_of(model: ModelConfig, training: TrainingConfig, length: int) -> Corp
         entries = model.target.entries(target, whole)
         lessons = model.target.lessons(target, entries)
         examples.append(Example(line, model.source.features(source, whole), entries, lessons))
-    counts = Counts.of(examples)
+    counts = Frequencies.of(examples)
     counts.target.update(f"more{number}" for number in range(training.merges - len(counts.target)))
     vocabulary = counts.vocabulary(model.target)
     corpus = Corpus.empty(vocabulary, model.target, PrefixPlan(training.prefixes, training.prefix_tokens))

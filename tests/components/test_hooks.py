@@ -21,14 +21,14 @@ from synmt.components.contract import (
     TransformerConfig,
     WordState,
 )
-from synmt.components.encoder.sequence import Sequence as Plain
+from synmt.components.encoder.sequence import SequenceEncoder as Plain
 from synmt.data.batches import Sources
 from synmt.data.corpus import Corpus
 from synmt.device import autocast
 from synmt.model.source import SourceSide
 from synmt.model.target import TargetSide
 from synmt.model.translation import TranslationModel
-from synmt.nn.hooks import Run
+from synmt.nn.hooks import SideRun
 from synmt.nn.prefixes import PrefixPlan
 from synmt.nn.quantization import quantize
 from synmt.search.beam import beam_search
@@ -62,38 +62,38 @@ class Hooked:
     def layers_after(self, config: TransformerConfig) -> Sequence[int]:
         return (0, 1, 2) if self.only == "after" else ()
 
-    def static(self, run: Run) -> Tensor:
+    def static(self, run: SideRun) -> Tensor:
         return pattern(1, run.queries, self.length(run))
 
     bias = penalty = scale = static
 
-    def length(self, run: Run) -> int:
+    def length(self, run: SideRun) -> int:
         return next(iter(run.fields.values())).shape[1]
 
-    def cross(self, run: Run) -> Tensor:
+    def cross(self, run: SideRun) -> Tensor:
         queries = run.queries if run.source is not None else torch.zeros(1)
         source = run.source.ids if run.source is not None else next(iter(run.fields.values()))
         return pattern(1, queries, source.shape[1])
 
     cross_bias = cross_scale = cross
 
-    def weights(self, run: Run, layer: int, states: Tensor) -> Tensor:
+    def weights(self, run: SideRun, layer: int, states: Tensor) -> Tensor:
         seen = torch.arange(states.shape[1]) <= run.queries.unsqueeze(1)
         found = pattern(len(states), run.queries, states.shape[1]) * seen
         return found / found.sum(dim=-1, keepdim=True)
 
-    def cross_weights(self, run: Run, layer: int, states: Tensor) -> Tensor:
+    def cross_weights(self, run: SideRun, layer: int, states: Tensor) -> Tensor:
         hidden = run.source.padding
         found = pattern(len(states), run.queries, run.source.ids.shape[1])
         if hidden is not None:
             found = found * ~hidden[run.sentences][:, None, None]
         return found / found.sum(dim=-1, keepdim=True)
 
-    def embed(self, run: Run, vectors: Tensor) -> Tensor:
+    def embed(self, run: SideRun, vectors: Tensor) -> Tensor:
         own = vectors[:, -len(run.queries) :]
         return own + own.roll(1, dims=2)
 
-    def after(self, run: Run, layer: int, states: Tensor) -> Tensor:
+    def after(self, run: SideRun, layer: int, states: Tensor) -> Tensor:
         mean = states.cumsum(dim=1) / (1 + torch.arange(states.shape[1])).view(-1, 1)
         return states[:, run.queries] + mean[:, run.queries].roll(1, dims=2)
 
@@ -307,7 +307,7 @@ def test_fields_for_training_are_declared_and_not_found_out() -> None:
         def read(self, record: ParseRecord, entries: Sequence[str]) -> Mapping[str, Sequence[int]]:
             return {"length": [len(entries)] * (1 + len(entries))}
 
-        def loss(self, run: Run) -> Tensor:
+        def loss(self, run: SideRun) -> Tensor:
             return run.states.sum() + run.fields["length"].sum()
 
     source, _ = sides("decoder", "", "sequence")
@@ -329,7 +329,7 @@ def test_fields_for_training_are_declared_and_not_found_out() -> None:
 def test_queries_that_see_nothing_are_safe_in_training(side: str, rate: float) -> None:
     """A component hides every key from the second position; losses and gradients stay finite."""
 
-    def bias(self: Any, run: Run) -> Tensor:
+    def bias(self: Any, run: SideRun) -> Tensor:
         hidden = (run.queries == 1).view(-1, 1).expand(-1, Hooked.length(self, run))
         return torch.zeros(hidden.shape).masked_fill(hidden, float("-inf"))[None, None]
 

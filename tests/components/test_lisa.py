@@ -8,7 +8,7 @@ import torch
 from synmt.components.contract import SOME_HEADS, subwords
 from synmt.components.encoder import lisa
 from synmt.components.encoder.lisa import Lisa, parent_scores
-from synmt.nn.hooks import Run
+from synmt.nn.hooks import SideRun
 from synmt.trees.record import UNATTACHED, ParseRecord
 from tests import tiny
 
@@ -27,17 +27,17 @@ def batch(parents: list[list[int]], padding: torch.Tensor | None = None) -> Batc
     return {"parent_subwords": rows, "word_starts": torch.ones_like(rows)}, padding
 
 
-def run(part: Any, source: Batch, states: torch.Tensor) -> tuple[torch.Tensor, Run]:
+def run(part: Any, source: Batch, states: torch.Tensor) -> tuple[torch.Tensor, SideRun]:
     this = tiny.run_of(part, *source)
     return part.component.weights(this, 1, states)[:, 0], this
 
 
-def loss(this: Run) -> torch.Tensor:
+def loss(this: SideRun) -> torch.Tensor:
     found: torch.Tensor = this.call("loss")
     return found
 
 
-def uas(this: Run) -> tuple[int, int]:
+def uas(this: SideRun) -> tuple[int, int]:
     found: tuple[int, int] = this.call("accuracies")["uas"]()
     return found
 

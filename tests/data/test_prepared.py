@@ -20,7 +20,7 @@ from safetensors.numpy import load_file
 
 from synmt.data import bitext, preparation, prepared
 from synmt.data.bitext import Bitext, read_bitext
-from synmt.data.preparation import Counts, encode_corpus, open_corpus, prepare, training_examples
+from synmt.data.preparation import Frequencies, encode_corpus, open_corpus, prepare, training_examples
 from synmt.data.prepared import DESCRIPTION, SCHEMA, limit, made_of
 from synmt.data.records import SentencePair
 from synmt.data.rows import write_shard
@@ -86,7 +86,7 @@ def test_batches_from_disk_equal_those_from_memory(
     pairs = Bitext(masked(23))
     notes, of_disk = Notes(), Notes()
     bpe = pairs.joint_bpe(30)
-    counts = Counts.of(training_examples(pairs, config, bpe, dropout=subword_dropout))
+    counts = Frequencies.of(training_examples(pairs, config, bpe, dropout=subword_dropout))
     vocabulary = counts.vocabulary(config.target)
     plan = PrefixPlan(2, 50)
     training = replace(

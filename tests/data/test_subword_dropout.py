@@ -10,7 +10,7 @@ import pytest
 
 from synmt.data.bitext import Bitext
 from synmt.data.corpus import Corpus
-from synmt.data.preparation import SEGMENTATIONS, Counts, encode_corpus, training_examples
+from synmt.data.preparation import SEGMENTATIONS, Frequencies, encode_corpus, training_examples
 from synmt.model.config import ModelConfig
 from synmt.model.source import source_side
 from synmt.streams import BadInput, Notes
@@ -59,7 +59,7 @@ def test_segmentations_take_turns_in_the_same_batches() -> None:
 
     def corpus(dropout: float) -> Corpus:
         examples = list(training_examples(pairs, config, bpe, dropout=dropout))
-        return encode_corpus(examples, config, Counts.of(examples).vocabulary(config.target), 20, Notes())
+        return encode_corpus(examples, config, Frequencies.of(examples).vocabulary(config.target), 20, Notes())
 
     plain, dropping = corpus(0.0), corpus(0.3)
     assert len(dropping) == len(plain)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.inspection.words import FREQUENCIES, WordCounts
+from synmt.inspection.words import FREQUENCIES, RecallCounts
 from synmt.metrics.significance import wilson
 from synmt.trees.record import ParseRecord, write_record
 from tests.cli.commands import is_one_line_of_error, synmt
@@ -23,7 +23,7 @@ def test_counts_are_those_of_a_slow_twin(
     sentences: list[tuple[list[str], list[str], list[str]]], seen: dict[str, int]
 ) -> None:
     """Summed over all occurrences of a word in a sentence, the credit is the number of matches."""
-    counts = WordCounts(2, Counter(seen))
+    counts = RecallCounts(2, Counter(seen))
     for reference, *translations in sentences:
         record = ParseRecord(tokens=reference, upos=["X" if word == "a" else "Y" for word in reference])
         counts.add(record, translations)

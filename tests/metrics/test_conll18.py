@@ -18,7 +18,7 @@ from synmt.metrics.config import MetricConfig
 from synmt.metrics.conll18 import Evaluation
 from synmt.metrics.parses import CONLL18, las
 from synmt.metrics.reading import Files, open_input, open_rows
-from synmt.metrics.scoring import Found, add_relations, score_files, score_systems
+from synmt.metrics.scoring import RelationCounts, add_relations, score_files, score_systems
 from synmt.streams import BadInput, Line, Note
 from synmt.trees.formats import write_conllu
 from synmt.trees.record import ParseRecord
@@ -150,7 +150,7 @@ def test_segments_add_up_to_the_evaluators_counts(text: str, chance: random.Rand
 def test_relations_add_up_to_the_evaluators_counts(text: str, chance: random.Random) -> None:
     gold, system = (Writer(chance).file(text) for _ in range(2))
     rows, _ = open_rows("las", "records", files(system, gold), MetricConfig())
-    counts: dict[str, Found] = defaultdict(Found)
+    counts: dict[str, RelationCounts] = defaultdict(RelationCounts)
     for row in rows:
         item = row.hypotheses[0]
         before = item.counts

@@ -9,7 +9,7 @@ import pytest
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.parses import las
 from synmt.metrics.reading import Files
-from synmt.metrics.scoring import Found, add_relations, report_relations
+from synmt.metrics.scoring import RelationCounts, add_relations, report_relations
 from synmt.streams import BadInput
 from synmt.trees.record import UNATTACHED, ParseRecord, write_record
 
@@ -17,25 +17,25 @@ GOLD = ParseRecord(tokens=["a", "b", "c", "d"], heads=[2, 4, 4, 0], deprels=["de
 
 
 def test_words_of_a_relation_counted_by_hand() -> None:
-    counts: dict[str, Found] = defaultdict(Found)
+    counts: dict[str, RelationCounts] = defaultdict(RelationCounts)
     found = ParseRecord(tokens=GOLD.tokens, heads=[3, 4, 4, 0], deprels=["det", "obj", "aux", "x"])
     add_relations(counts, las(MetricConfig()).relations(found, GOLD))
     assert counts == {
-        "det": Found(words=1, heads=0, claimed=1, right=0),
-        "nsubj": Found(words=1, heads=1, claimed=0, right=0),
-        "obj": Found(claimed=1),
-        "aux": Found(words=1, heads=1, claimed=1, right=1),
-        "root": Found(words=1, heads=1),
-        "x": Found(claimed=1),
+        "det": RelationCounts(words=1, heads=0, claimed=1, right=0),
+        "nsubj": RelationCounts(words=1, heads=1, claimed=0, right=0),
+        "obj": RelationCounts(claimed=1),
+        "aux": RelationCounts(words=1, heads=1, claimed=1, right=1),
+        "root": RelationCounts(words=1, heads=1),
+        "x": RelationCounts(claimed=1),
     }
 
 
 def test_words_without_a_head_count_only_as_missed() -> None:
-    counts: dict[str, Found] = defaultdict(Found)
+    counts: dict[str, RelationCounts] = defaultdict(RelationCounts)
     deprels = ["_", "nsubj", "aux", "root"]
     found = ParseRecord(tokens=GOLD.tokens, heads=[UNATTACHED, 4, 4, 0], deprels=deprels)
     add_relations(counts, las(MetricConfig()).relations(found, GOLD))
-    assert counts["det"] == Found(words=1)
+    assert counts["det"] == RelationCounts(words=1)
     assert counts["nsubj"].percentages() == {"heads": 100, "precision": 100, "recall": 100, "f1": 100}
 
 

@@ -15,7 +15,7 @@ from itertools import accumulate, count
 
 import regex
 
-from synmt.projection.markup import Example
+from synmt.projection.markup import MarkedLine
 from synmt.streams import Line
 from synmt.text.markup import read_markup
 from tests.text.marked import words_of
@@ -252,7 +252,7 @@ def check(seed: int) -> None:
         for j in range(len(others))
         if source.random() < chances and (source.random() < 0.5 or i == j)
     }
-    written = Example(Line("", "", 0), markup, tokens, text, others, links).carried()
+    written = MarkedLine(Line("", "", 0), markup, tokens, text, others, links).carried()
     tags, plain = tags_of(made, written)
     keep(made, tags, plain, text)
     stay_outside_words(made, tags, (tokens, others), [markup.text, text])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.projection.markup import EMPTY, LONGEST, MISSED, MOST_LINKS, MOST_WORDS, NEAR, SURE, WEAK, Example, placed
+from synmt.projection.markup import EMPTY, LONGEST, MISSED, MOST_LINKS, MOST_WORDS, NEAR, SURE, WEAK, MarkedLine, placed
 from synmt.streams import Line
 from synmt.text.links import Link
 from synmt.text.markup import Markup, Place, Span, read_markup
@@ -24,7 +24,7 @@ TARGET_WORDS = ["the", "house", "x1", "&", "<b>", "3,5", "日本", "…", "(", "
 TAG = re.compile(r"<ph .*?</ph>|<[^<>]*(?:>\"[^<>]*)?>")
 
 
-def example(source: random.Random, most: int = 6) -> Example:
+def example(source: random.Random, most: int = 6) -> MarkedLine:
     """Return a random line, an unrelated translation, and random links."""
     markup = read_markup(marked_line(source, most=most))
     words = markup.text.split()
@@ -33,10 +33,10 @@ def example(source: random.Random, most: int = 6) -> Example:
     every = list(product(range(len(words)), range(len(target))))
     links = {link: source.choice([1.0, 0.5, 0.25, 0.1]) for link in source.sample(every, source.randint(0, len(every)))}
     links = dict(list(links.items())[: source.choice([3, 100])])
-    return Example(Line("", "", 0), markup, words, text, target, links)
+    return MarkedLine(Line("", "", 0), markup, words, text, target, links)
 
 
-def check(each: Example) -> None:
+def check(each: MarkedLine) -> None:
     """Raise AssertionError unless the laws hold for an example."""
     written = each.carried()
     root = ElementTree.fromstring(f"<line>{written}</line>")  # well-formed
@@ -284,7 +284,7 @@ def test_the_slow_twin_agrees() -> None:
 def carried(source: str, target: str, links: str) -> str:
     markup = read_markup(source)
     known = {(int(i), int(j)): 1.0 for i, j in re.findall(r"(\d+)-(\d+)", links)}
-    return Example(Line("", "", 0), markup, markup.text.split(), target, target.split(), known).carried()
+    return MarkedLine(Line("", "", 0), markup, markup.text.split(), target, target.split(), known).carried()
 
 
 @pytest.mark.parametrize(
@@ -391,7 +391,7 @@ def test_no_tag_is_inside_a_grapheme_cluster_whatever_the_words(words: tuple[str
         markup = read_markup("<b>a</b> <x/>b")
         links = {(0, number): 1.0, (1, 1 - number): 1.0}
         whole = "".join(words)
-        written = Example(Line("", "", 0), markup, ["a", "b"], f"{whole} c", [*words, "c"], links).carried()
+        written = MarkedLine(Line("", "", 0), markup, ["a", "b"], f"{whole} c", [*words, "c"], links).carried()
         assert f"<b>{whole}</b>" in written and written.replace("<x/>", "").split() == [f"<b>{whole}</b>", "c"]
 
 
@@ -426,5 +426,5 @@ def test_time_is_bounded_for_any_line() -> None:
         (inside, 100),
     ):
         links = {(i, j % size): 1.0 for i, j in every}
-        each = Example(Line("", "", 0), read_markup(line), words, " ".join(words[:size]), words[:size], links)
+        each = MarkedLine(Line("", "", 0), read_markup(line), words, " ".join(words[:size]), words[:size], links)
         assert each.carried().count("<") == line.count("<")

@@ -11,11 +11,11 @@ import sacrebleu
 
 from synmt.runs import report
 from synmt.runs.commands import Options
-from synmt.runs.file import LOSS, Pair, RunFile
-from synmt.runs.report import Found, page
+from synmt.runs.file import LOSS, ParallelFiles, RunFile
+from synmt.runs.report import RunFindings, page
 from synmt.runs.steps import Record, RunFolder
 from synmt.runs.systems import trees_of
-from synmt.runs.table import Measured, Output, by_test, learned_of, results
+from synmt.runs.table import Measured, SystemOutput, by_test, learned_of, results
 from synmt.trees.record import ParseRecord, write_record
 from tests.inspection.test_page import HOSTILE, Tags, drawn, needed_width
 
@@ -35,7 +35,7 @@ def translated(every: int, seed: int) -> list[str]:
     ]
 
 
-def of_translations(folder: Path) -> Found:
+def of_translations(folder: Path) -> RunFindings:
     """Return a run of three systems and two seeds, with a hostile sentence; the second system writes trees."""
     run_folder = RunFolder(folder / "out")
     sources = [ParseRecord(tokens=line.split(), heads=[0, *[1] * (len(line.split()) - 1)]) for line in REFERENCES]
@@ -58,45 +58,45 @@ def of_translations(folder: Path) -> Found:
                 trees.parent.mkdir(parents=True, exist_ok=True)
                 records = [ParseRecord(text, text.split(), heads=[0, *[1] * text.count(" ")]) for text in texts]
                 trees.write_text(lines(list(map(write_record, records))))
-            pair = Pair(folder / "test.jsonl", folder / "test.de")
-            outputs.append(Output(None, f"t {HOSTILE}", system, seed, path, pair.target, model, None, pair))
+            pair = ParallelFiles(folder / "test.jsonl", folder / "test.de")
+            outputs.append(SystemOutput(None, f"t {HOSTILE}", system, seed, path, pair.target, model, None, pair))
     return found_of(run_folder, outputs, "systems", ("bleu", "chrf", LOSS), {HOSTILE: folder / "set"})
 
 
-def of_links(folder: Path) -> Found:
+def of_links(folder: Path) -> RunFindings:
     """Return a run of two aligners on two pairs in one file, with gold links that count from 1."""
     (folder / "pairs").write_text("a <b> c\tx y\nd\tz\n")
     (folder / "gold").write_text("1-1 2p2\n1-1\n")
     outputs = []
     for system, text in (("hmm", "0-0 2-1\n0-0\n"), ("other", "0-0 1-1\n0-0\n")):
         (folder / system).write_text(text)
-        pair = Pair(folder / "pairs", folder / "pairs", folder / "gold")
-        outputs.append(Output(None, "t", system, 1, folder / system, folder / "gold", folder / system, pair=pair))
+        pair = ParallelFiles(folder / "pairs", folder / "pairs", folder / "gold")
+        outputs.append(SystemOutput(None, "t", system, 1, folder / system, folder / "gold", folder / system, pair=pair))
     return found_of(RunFolder(folder / "out"), outputs, "aligners", ("aer",), {})
 
 
-def of_trees(folder: Path) -> Found:
+def of_trees(folder: Path) -> RunFindings:
     """Return a run of two projections of a sentence, one of which leaves a word without a head."""
     trees = {"gold": "[2, 0]", "direct": "[null, 0]", "votes": "[2, 0]", "source": "[0, 1]"}
     for name, heads in trees.items():
         (folder / name).write_text(f'{{"tokens": ["Er", "ist"], "heads": {heads}, "deprels": ["nsubj", "root"]}}\n' * 3)
-    pair = Pair(folder / "source", folder / "gold")
+    pair = ParallelFiles(folder / "source", folder / "gold")
     outputs = [
-        Output(None, "t", system, 1, folder / system, folder / "gold", folder / system, pair=pair)
+        SystemOutput(None, "t", system, 1, folder / system, folder / "gold", folder / system, pair=pair)
         for system in ("direct", "votes")
     ]
     return found_of(RunFolder(folder / "out"), outputs, "projections", ("uas", "las"), {})
 
 
 def found_of(
-    run_folder: RunFolder, outputs: list[Output], kind: str, metrics: tuple[str, ...], sets: dict[str, Path]
-) -> Found:
+    run_folder: RunFolder, outputs: list[SystemOutput], kind: str, metrics: tuple[str, ...], sets: dict[str, Path]
+) -> RunFindings:
     systems: dict[str, Options] = {each.system: {} for each in outputs}
     run = RunFile(None, None, {}, systems, metrics=metrics, kind=kind)
     measured = [Measured.of(own, run.of_outputs, with_losses=LOSS in metrics) for own in by_test(outputs)]
     made = {each: Record({}, 60.0 * each.seed, 100) for each in outputs}
     written = {each: Record({}, 1.2 * each.seed, 50) for each in outputs if kind == "systems"}
-    return Found(
+    return RunFindings(
         run,
         run_folder,
         measured,
@@ -107,12 +107,12 @@ def found_of(
     )
 
 
-def page_of(found: Found, folder: Path) -> str:
+def page_of(found: RunFindings, folder: Path) -> str:
     (folder / "<i>run.toml").write_text(f"# {HOSTILE}\n")
     return page(found, folder / "<i>run.toml")
 
 
-def data_of(found: Found, folder: Path) -> Any:
+def data_of(found: RunFindings, folder: Path) -> Any:
     return Tags(page_of(found, folder)).data
 
 

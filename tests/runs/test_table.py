@@ -19,8 +19,8 @@ from synmt.runs.steps import Record
 from synmt.runs.table import (
     Learning,
     Measured,
-    Output,
     Result,
+    SystemOutput,
     found_words,
     learned_of,
     legend,
@@ -62,9 +62,9 @@ class Done:
     def write(self, system: str, seed: int, lines: list[str]) -> None:
         self.path(system, seed).write_text("".join(f"{line}\n" for line in lines))
 
-    def outputs(self) -> list[Output]:
+    def outputs(self) -> list[SystemOutput]:
         return [
-            Output(None, "flickr", each, seed, self.path(each, seed), self.reference, Path(f"{each}.{seed}"))
+            SystemOutput(None, "flickr", each, seed, self.path(each, seed), self.reference, Path(f"{each}.{seed}"))
             for seed in self.seeds
             for each in self.systems
         ]
@@ -343,7 +343,7 @@ def test_several_systems_have_a_corrected_p(done: Done) -> None:
 def test_links_contain_no_words_of_a_set(tmp_path: Path) -> None:
     for name, text in {"found": "0-0\n1-1\n", "gold": "0-0\n1-1\n", "set": "1\tcat\n2\tthe dog\n"}.items():
         (tmp_path / name).write_text(text)
-    outputs = [Output(None, "vilar", each, 1, tmp_path / "found", tmp_path / "gold", Path(each)) for each in "ab"]
+    outputs = [SystemOutput(None, "vilar", each, 1, tmp_path / "found", tmp_path / "gold", Path(each)) for each in "ab"]
     found = results(Measured.of(outputs, ["aer"]), {"cats": tmp_path / "set"})
     assert {(each.test, each.metric) for each in found} == {("vilar", "AER"), ("vilar, cats", "AER")}
 

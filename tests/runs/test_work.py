@@ -12,7 +12,7 @@ from synmt.alignment import ALIGNERS
 from synmt.model.files import write_config
 from synmt.runs import steps, systems
 from synmt.runs.commands import Command, Options
-from synmt.runs.file import Pair, RunFile
+from synmt.runs.file import ParallelFiles, RunFile
 from synmt.runs.run import Run
 from synmt.runs.steps import Cost, RunFolder, do_all
 from synmt.runs.systems import Systems, Training, model_of, translation_of, translation_of_dev, trees_of
@@ -22,7 +22,7 @@ from tests.cli.commands import warm_command
 
 def cuts(tmp_path: Path, source: Path, target: Path, size: int, options: Options = {}) -> list[Path]:  # noqa: B006
     """Do the steps of a run that cut its training data."""
-    train = Pair(source, target)
+    train = ParallelFiles(source, target)
     run = RunFile(train, train, {}, {"sequence": {}}, sizes={size: {}}, options={"train": options})
     folder = RunFolder(tmp_path / "out")
     steps = [step for step in Systems(folder, run, 1).steps if step.verb == "cutting"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from synmt.alignment.config import Symmetrization
 from synmt.runs.aligners import check_test, gold_of
-from synmt.runs.file import Pair
+from synmt.runs.file import ParallelFiles
 from synmt.streams import BadInput, Line
 from synmt.text.links import Link, open_links, read_links, read_scores
 from tests.cli.commands import output_of, shell
@@ -178,7 +178,7 @@ def inspected(folder: Path) -> None:
 
 
 def gold(folder: Path) -> None:
-    test = Pair(folder / "source", folder / "target", folder / "links")
+    test = ParallelFiles(folder / "source", folder / "target", folder / "links")
     assert check_test(test) == len(PAIRS)
     assert [set(links.sure) for _, links in gold_of(test)] == [set(links) for _, links in PAIRS]
 

@@ -30,7 +30,7 @@ from synmt.training.checkpoint import checkpoints
 from synmt.training.distribution import LossModule, Processes
 from synmt.training.loop import CHECKPOINTS, Trainer, ahead
 from synmt.training.run import PairFiles
-from synmt.training.update import Step, Updater
+from synmt.training.update import Update, Updater
 from synmt.trees.arc_tokens import write_entries
 from synmt.trees.record import ParseRecord
 from tests import tiny
@@ -283,7 +283,7 @@ def test_a_late_process_starts_with_the_first(tmp_path: Path, monkeypatch: pytes
     folder = run(tmp_path / "model", data)
     updates: list[int] = []
 
-    def note(self: Updater, step: Step, rate: float) -> tuple[torch.Tensor, int, torch.Tensor]:
+    def note(self: Updater, step: Update, rate: float) -> tuple[torch.Tensor, int, torch.Tensor]:
         updates.append(step.number)
         return torch.ones(()), 1, torch.ones(())
 
@@ -339,7 +339,7 @@ def test_batches_are_read_once_per_epoch_for_any_number_of_processes(
 
     step = Updater.step
 
-    def note(self: Updater, batches: list[list[int]], number: int) -> Step:
+    def note(self: Updater, batches: list[list[int]], number: int) -> Update:
         read.extend(batches)
         return step(self, batches, number)
 

@@ -38,7 +38,7 @@ from synmt.text.links import DirectedLinks
 
 if TYPE_CHECKING:
     from synmt.alignment.embeddings.rules import Cells, Floats
-    from synmt.alignment.encoders.encoder import Encoder
+    from synmt.alignment.encoders.encoder import PretrainedEncoder
 
 Rule = Literal["argmax", "itermax", "softmax"]
 
@@ -58,7 +58,7 @@ class Embeddings(Checked):
     alpha: float = setting(0.9, "α of itermax", 0, 1, needs="rule itermax")
     trust_pickle: bool = setting(False, "allow a pickled encoder, which can run code")
     text: FittedText | None = None
-    network: "Encoder | None" = field(default=None, repr=False, compare=False)
+    network: "PretrainedEncoder | None" = field(default=None, repr=False, compare=False)
     heuristic: ClassVar[Heuristic] = "intersection"
 
     @classmethod

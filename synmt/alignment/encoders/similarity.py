@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from synmt.alignment.encoders.encoder import Encoder, Floats, States, states_of
+from synmt.alignment.encoders.encoder import Floats, PretrainedEncoder, States, states_of
 
 TEMPERATURE = np.float32(0.07)  # τ
 LEAST = 0.01
@@ -38,12 +38,12 @@ class Similarity:
     to remember nothing.
     """
 
-    encoder: Encoder
+    encoder: PretrainedEncoder
     means: tuple[Floats, Floats]
     known: dict[bytes, Known] | None = None
 
     @classmethod
-    def learn(cls, encoder: Encoder, sources: Sentences, targets: Sentences) -> "Similarity":
+    def learn(cls, encoder: PretrainedEncoder, sources: Sentences, targets: Sentences) -> "Similarity":
         """Return a similarity that uses the means of these sentences and caches its results."""
         of_source, of_target = (
             np.concatenate([each.values for each in states_of(encoder, side)]).mean(axis=0)

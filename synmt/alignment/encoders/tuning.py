@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize, one_hot
 
-from synmt.alignment.encoders.encoder import Encoder, Floats, padded
+from synmt.alignment.encoders.encoder import Floats, PretrainedEncoder, padded
 from synmt.alignment.encoders.similarity import OF_MEANS, TEMPERATURE, Sentences, Similarity
 from synmt.streams import bar
 
@@ -99,7 +99,7 @@ def _batches(lessons: Sequence[_Lesson]) -> Iterator[list[_Lesson]]:
         yield batch
 
 
-def _loss(encoder: Encoder, batch: Sequence[_Lesson], means: tuple[Floats, Floats]) -> Tensor:
+def _loss(encoder: PretrainedEncoder, batch: Sequence[_Lesson], means: tuple[Floats, Floats]) -> Tensor:
     states, rows = [], -(-len(batch) // ROWS) * ROWS
     for side, mean in enumerate(means):
         inputs = [lesson.ids[side] for lesson in batch] + [[]] * (rows - len(batch))

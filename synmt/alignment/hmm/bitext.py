@@ -16,7 +16,7 @@ from math import log
 
 import numpy as np
 
-from synmt.alignment.hmm.lexicon import UNSEEN, Floats, Ids, Lexicon, Located, Places, Tally, distinct
+from synmt.alignment.hmm.lexicon import UNSEEN, Floats, Ids, Located, Places, PrefixLexicon, Tally, distinct
 from synmt.alignment.hmm.similar import KAPPA, Cells, Similar
 
 BATCH_CELLS = 1 << 17  # B × J² or B × I², whichever is greater: moves lead from any word to any other
@@ -90,7 +90,7 @@ class Compounds:
 
 
 @dataclass
-class Sentences:
+class IndexedSentences:
     """The sentences of one side, in a few bytes per word. words: the id of each distinct word; ids: of all words in
     order; ends: 0 and the end of each sentence; heads: of all words, counted from 1 in their sentence, 0 for a root;
     empty without trees."""
@@ -105,10 +105,10 @@ class Sentences:
         self.ids.extend(map(self.words.__getitem__, words))
         self.ends.append(len(self.ids))
 
-    def cut(self, cut: Callable[[str], Sequence[str]]) -> "Sentences":
+    def cut(self, cut: Callable[[str], Sequence[str]]) -> "IndexedSentences":
         """Return the sentences with each word replaced by its parts. In trees, the last part takes the place of the
         word, and the other parts depend on it."""
-        side = Sentences()
+        side = IndexedSentences()
         parts = [list(map(side.words.__getitem__, cut(word))) for word in self.words]
         sizes, ids = np.array(list(map(len, parts)), np.int64), np.frombuffer(self.ids, np.int32)
         firsts, numbers = np.cumsum(sizes) - sizes, np.fromiter(chain.from_iterable(parts), np.int32)
@@ -147,7 +147,7 @@ class Sentences:
         return dict(zip(self.words, counts.tolist(), strict=True))
 
 
-Sides = tuple[Sentences, Sentences]
+Sides = tuple[IndexedSentences, IndexedSentences]
 
 
 def similar_types(sides: Sides, similar: Similar) -> Tally:
@@ -206,7 +206,7 @@ class IndexedBitext:
         cls,
         sides: Sides,
         rows: range,
-        lexicon: Lexicon,
+        lexicon: PrefixLexicon,
         new: bool = False,
         similar: Similar | None = None,
         more: Ids | None = None,
@@ -229,7 +229,9 @@ class IndexedBitext:
         return cls.of(sides, batches, types, lexicon, new)
 
     @classmethod
-    def of(cls, sides: Sides, batches: list[Batch], keys: Ids, lexicon: Lexicon, new: bool = False) -> "IndexedBitext":
+    def of(
+        cls, sides: Sides, batches: list[Batch], keys: Ids, lexicon: PrefixLexicon, new: bool = False
+    ) -> "IndexedBitext":
         """Look types up in a lexicon."""
         words = list(sides[0].words), list(sides[1].words)
         targets, sources = np.divmod(keys, len(words[0]))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from synmt.alignment import encoders
-from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Sentences, Sides
+from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, IndexedSentences, Sides
 from synmt.alignment.hmm.lexicon import Floats
 from synmt.alignment.hmm.model import HmmModel, fit
 from synmt.alignment.hmm.similar import Similar
@@ -28,7 +28,7 @@ CompoundSides = tuple[Compounds, Compounds]
 
 def sides_of(pairs: Iterable[SentencePair], trees: bool) -> Sides:
     """Return the words of both sides, in lower case."""
-    sides = Sentences(), Sentences()
+    sides = IndexedSentences(), IndexedSentences()
     for pair in pairs:
         for side, record in zip(sides, (pair.source, pair.target), strict=True):
             side.add(plain_words(record.tokens), record.heads if trees else ())

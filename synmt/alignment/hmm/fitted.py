@@ -13,7 +13,7 @@ from synmt.alignment.extraction import SoftLinks, word_scores
 from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Parts
 from synmt.alignment.hmm.dictionary import prior_counts, read_dictionary
 from synmt.alignment.hmm.encoded import WINDOW, cut, sides_of, similar_words, similarity_for, tokens_of
-from synmt.alignment.hmm.lexicon import Floats, Lexicon
+from synmt.alignment.hmm.lexicon import Floats, PrefixLexicon
 from synmt.alignment.hmm.model import HmmModel, fit
 from synmt.data.bitext import Bitext, spread
 from synmt.data.records import SentencePair
@@ -174,7 +174,7 @@ class FittedHmm:
             if ((ids < 0) | (ids >= len(side))).any():
                 raise ValueError("tensor types has a word that does not exist")
         links = _counts(tensors, "links", len(types))
-        lexicon = Lexicon.new(seen, options.concentration)
+        lexicon = PrefixLexicon.new(seen, options.concentration)
         lexicon.learn(lexicon.locate(words, sources, targets, new=True), links)
         for name in DIRECTIONS:  # before memory is allocated for jumps of this length
             if tensors[f"{name}.jumps"].shape[1:] != (2 * options.jump + 1,):

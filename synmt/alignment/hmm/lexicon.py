@@ -114,14 +114,14 @@ class Located:
 
 
 @dataclass
-class Lexicon:
+class PrefixLexicon:
     """levels: from the fewest letters to all; concentration: α."""
 
     levels: list[Level]
     concentration: float
 
     @classmethod
-    def new(cls, words: Sequence[Mapping[str, float]], concentration: float) -> "Lexicon":
+    def new(cls, words: Sequence[Mapping[str, float]], concentration: float) -> "PrefixLexicon":
         """Return a lexicon of the words of both sides, without links."""
         source, target = words
         levels = [

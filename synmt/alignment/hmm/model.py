@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from synmt.alignment import compiled
 from synmt.alignment.chains import Chains, Emissions, Posteriors, agreed, independent
 from synmt.alignment.hmm.bitext import Batch, IndexedBitext, Sides, chunks, similar_types
-from synmt.alignment.hmm.lexicon import Lexicon, Tally, WordCounts
+from synmt.alignment.hmm.lexicon import PrefixLexicon, Tally, WordCounts
 from synmt.alignment.hmm.similar import Similar
 from synmt.alignment.hmm.transitions import (
     FIRST_WEIGHTS,
     Floats,
     Numbers,
     TransitionCounts,
-    Transitions,
+    TransitionProbabilities,
     TransitionWeights,
     TreeChains,
     relations,
@@ -91,7 +91,7 @@ class MeanPosteriors:
     trees, each with weight ½. transitions: of each model."""
 
     models: list[Posteriors]
-    transitions: list[Transitions]
+    transitions: list[TransitionProbabilities]
 
     @property
     def links(self) -> Floats:
@@ -114,11 +114,11 @@ class HmmModel:
     """directions: forward, which predicts target words, and backward."""
 
     options: "Hmm"
-    lexicon: Lexicon
+    lexicon: PrefixLexicon
     directions: tuple[HmmDirection, HmmDirection]
 
     @classmethod
-    def new(cls, options: "Hmm", lexicon: Lexicon) -> "HmmModel":
+    def new(cls, options: "Hmm", lexicon: PrefixLexicon) -> "HmmModel":
         """Return an untrained model with a lexicon."""
         source, target = lexicon.levels[-1].words
         return cls(
@@ -248,7 +248,7 @@ class HmmModel:
         for direction, there, own, given, predicted in sides:
             if given is None or predicted is None:
                 raise ValueError("trees of both sides are missing")
-            moves = Transitions(direction.transitions[1].weights, relations(given), there)
+            moves = TransitionProbabilities(direction.transitions[1].weights, relations(given), there)
             start = there / there.sum(axis=1, keepdims=True)
             yield TreeChains(moves, own.linked, own.unlinked, start, predicted)
 
@@ -275,7 +275,7 @@ class Chunks:
     that memory does not grow with their number; the types of a chunk are looked up again whenever it is read."""
 
     def __init__(
-        self, sides: Sides, lexicon: Lexicon, similar: Similar | None = None, prior: Tally | None = None
+        self, sides: Sides, lexicon: PrefixLexicon, similar: Similar | None = None, prior: Tally | None = None
     ) -> None:
         self.sides, self.lexicon, self.rows, self.similar = sides, lexicon, chunks(sides), similar
         self.prior = similar_types(sides, similar) if similar else Tally()
@@ -320,7 +320,7 @@ def fit(
     similar: the words that an encoder finds similar, if there is one; prior: counts that links start from, if there are
     any; quiet: show no progress.
     """
-    lexicon = Lexicon.new([side.counts() for side in sides], options.concentration)
+    lexicon = PrefixLexicon.new([side.counts() for side in sides], options.concentration)
     model, chunked = HmmModel.new(options, lexicon), Chunks(sides, lexicon, similar, prior)
     chunked.learn((bitext, _cooccurrences(bitext)) for bitext in chunked)
     rounds = DIAGONAL_ROUNDS + options.rounds

@@ -36,11 +36,11 @@ class TransitionWeights:
         weights = np.exp(-0.3 * np.abs(distances - 1))
         return cls(np.tile((weights / weights.sum()).astype(np.float32), (classes, 1)))
 
-    def between(self, classes: Numbers, real: Floats) -> "Transitions":
+    def between(self, classes: Numbers, real: Floats) -> "TransitionProbabilities":
         """Return the transitions between the words of sentences; classes [B,J]."""
         size, words = self.weights.shape[1], np.arange(classes.shape[1])
         kinds = (words[None, :] - words[:, None]).clip(-(size // 2), size // 2) + size // 2
-        return Transitions(self.weights, classes[:, :, None] * size + kinds, real)
+        return TransitionProbabilities(self.weights, classes[:, :, None] * size + kinds, real)
 
     def estimate(self, expected: "TransitionCounts") -> None:
         """Estimate the weights from expected counts. Each class has a prior of τ transitions, distributed as in all
@@ -66,7 +66,7 @@ class TransitionCounts:
 
 
 @dataclass
-class Transitions:
+class TransitionProbabilities:
     """Transitions between the source words of pairs of similar lengths.
 
     places [B,J,J]: index of the transition from j′ to j in the flattened weights; real [B,J]: 1 for a word, 0 for
@@ -133,7 +133,7 @@ class TreeChains:
     start [B,J]: p(j) of a root; heads [B,I]: −1 for roots and padding.
     """
 
-    transitions: Transitions
+    transitions: TransitionProbabilities
     linked: Floats
     unlinked: Floats
     start: Floats

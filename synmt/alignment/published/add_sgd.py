@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from synmt.alignment.published.attention.aligner import AttentionAligner, Forced
-from synmt.alignment.published.attention.prediction import Prediction, descend, prediction_layer
+from synmt.alignment.published.attention.prediction import LayerPredictions, descend, prediction_layer
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
 
@@ -31,9 +31,9 @@ class AddSgd(AttentionAligner):
         return prediction_layer(config)
 
     def loss(self, forced: Forced) -> "Tensor":
-        prediction = Prediction(forced)
+        prediction = LayerPredictions(forced)
         return prediction.loss(prediction.logits)
 
     def weights(self, forced: Forced) -> "Tensor":
-        prediction = Prediction(forced)
+        prediction = LayerPredictions(forced)
         return prediction.attention(descend(prediction.logits, prediction.loss, self.steps, self.rate))

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from synmt.alignment.published.attention.aligner import AttentionAligner, Forced
-from synmt.alignment.published.attention.prediction import Prediction, descend, prediction_layer
+from synmt.alignment.published.attention.prediction import LayerPredictions, descend, prediction_layer
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
 
@@ -42,11 +42,11 @@ class Bao(AttentionAligner):
         return prediction_layer(config)
 
     def loss(self, forced: Forced) -> "Tensor":
-        prediction = Prediction(forced)
+        prediction = LayerPredictions(forced)
         return prediction.loss(prediction.logits)
 
     def matrices(self, forward: Forced, backward: Forced) -> tuple["Tensor", "Tensor"]:
-        of_y, of_x = Prediction(forward), Prediction(backward)
+        of_y, of_x = LayerPredictions(forward), LayerPredictions(backward)
 
         def loss(logits: "Tensor") -> "Tensor":
             total = of_y.loss(logits) + of_x.loss(logits.transpose(1, 2))

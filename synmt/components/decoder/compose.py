@@ -30,7 +30,7 @@ from synmt.components.spelling import ArcSpelling
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from synmt.nn.hooks import Run, Value
+    from synmt.nn.hooks import SideRun, Value
 
 FOREVER = 2**31 - 1  # the replacement of a token that nothing replaces
 
@@ -60,7 +60,7 @@ class Compose(DecoderComponent):
     def owned_heads(self, config: TransformerConfig) -> Heads:
         return dict.fromkeys(self._layers(config), tuple(range(self.heads + self.stack_heads)))
 
-    def bias(self, run: "Run") -> "Value":
+    def bias(self, run: "SideRun") -> "Value":
         """Return −inf where a head sees nothing, in the layers that compose."""
         from synmt.nn.attention import hiding
 

@@ -26,7 +26,7 @@ from synmt.trees.arc_tokens import arc_labels
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from synmt.nn.hooks import Run
+    from synmt.nn.hooks import SideRun
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Gcn(DecoderComponent):
             layers.append(layer)
         return {"layers": layers}
 
-    def after(self, run: "Run", layer: int, states: "Tensor") -> "Tensor":
+    def after(self, run: "SideRun", layer: int, states: "Tensor") -> "Tensor":
         """Return the embedded input [R,m,d] after all convolutions."""
         births = run.fields["births"]
         visible = births.masked_fill(births >= len(run.queries), NEVER)

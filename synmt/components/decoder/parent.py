@@ -16,7 +16,7 @@ from synmt.components.contract import DecoderComponent, Heads, TransformerConfig
 from synmt.components.spelling import ArcSpelling
 
 if TYPE_CHECKING:
-    from synmt.nn.hooks import Run, Value
+    from synmt.nn.hooks import SideRun, Value
 
 HEADS = (0,)
 
@@ -34,7 +34,7 @@ class Parent(DecoderComponent):
     def owned_heads(self, config: TransformerConfig) -> Heads:
         return dict.fromkeys(range(1, config.decoder_layers + 1), HEADS)
 
-    def bias(self, run: "Run") -> "Value":
+    def bias(self, run: "SideRun") -> "Value":
         """Return −inf where the heads see nothing: all but the position itself and its parents."""
         import torch
 

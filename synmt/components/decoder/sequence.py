@@ -7,7 +7,7 @@ from synmt.components.contract import DecoderComponent
 
 
 @dataclass(frozen=True)
-class Sequence(DecoderComponent):
+class SequenceDecoder(DecoderComponent):
     """The decoder writes and reads only the subwords of the words."""
 
     cites: ClassVar[tuple[str, ...]] = ("vaswani2017attention",)

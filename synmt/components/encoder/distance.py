@@ -20,7 +20,7 @@ from synmt.components.contract import (
 )
 
 if TYPE_CHECKING:
-    from synmt.nn.hooks import Run, Value
+    from synmt.nn.hooks import SideRun, Value
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Distance(EncoderComponent):
 
         return {} if self.fixed else {"slopes": torch.full((config.heads,), self.slope)}
 
-    def bias(self, run: "Run") -> "Value":
+    def bias(self, run: "SideRun") -> "Value":
         distances = run.fields["tree_distances"].float()  # [B,n,n]
         slopes = distances.new_tensor([self.slope]) if self.fixed else run.own.slopes
         graded = -slopes.view(1, -1, 1, 1) * distances.unsqueeze(1)

@@ -21,7 +21,7 @@ from synmt.components.contract import (
 )
 
 if TYPE_CHECKING:
-    from synmt.nn.hooks import Run, Value
+    from synmt.nn.hooks import SideRun, Value
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class DistanceTable(EncoderComponent):
 
         return {"table": torch.zeros(config.heads, self.farthest + 1)}
 
-    def bias(self, run: "Run") -> "Value":
+    def bias(self, run: "SideRun") -> "Value":
         distances = run.fields["table_distances"].long()  # [B,n,n]
         graded = run.own.table[:, distances.clamp(max=self.farthest)].transpose(0, 1)
         return graded.masked_fill((distances == NO_DISTANCE).unsqueeze(1), 0.0)

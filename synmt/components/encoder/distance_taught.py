@@ -25,7 +25,7 @@ from synmt.components.contract import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from synmt.nn.hooks import Run
+    from synmt.nn.hooks import SideRun
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class DistanceTaught(EncoderComponent):
     def owned_heads(self, config: TransformerConfig) -> Heads:
         return {self.layer: (0,)}
 
-    def loss(self, run: "Run") -> "Tensor":
+    def loss(self, run: "SideRun") -> "Tensor":
         distances = run.fields["taught_distances"].float()
         away = distances.masked_fill(distances == NO_DISTANCE, float("inf"))
         known = away.isfinite().any(dim=2, keepdim=True)

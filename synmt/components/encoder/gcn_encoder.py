@@ -28,7 +28,7 @@ from synmt.components.contract import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from synmt.nn.hooks import Run
+    from synmt.nn.hooks import SideRun
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class GcnEncoder(EncoderComponent):
             convolutions.append(nn.ModuleDict({"products": products, "gates": gates, "biases": biases}))
         return {"convolutions": convolutions}
 
-    def after(self, run: "Run", layer: int, states: "Tensor") -> "Tensor":
+    def after(self, run: "SideRun", layer: int, states: "Tensor") -> "Tensor":
         parents = run.fields["gcn_parents"]
         edges = (parents.unsqueeze(2) == run.queries).to(states.dtype)  # [B, child, parent]
         for each in run.own.convolutions:

@@ -21,7 +21,7 @@ from synmt.trees.dependency import UNKNOWN
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from synmt.nn.hooks import Run
+    from synmt.nn.hooks import SideRun
 
 
 # Fields with labels, each with the field that shows whether a record has it: `feats` can be empty in a parsed record.
@@ -78,7 +78,7 @@ class LabelFeatures(EncoderComponent):
             nn.init.normal_(table, std=self.size**-0.5)
         return {"tables": tables}
 
-    def embed(self, run: "Run", vectors: "Tensor") -> "Tensor":
+    def embed(self, run: "SideRun", vectors: "Tensor") -> "Tensor":
         import torch
 
         features = torch.cat([table(run.fields[name]) for name, table in run.own.tables.items()], dim=-1)

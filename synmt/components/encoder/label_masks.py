@@ -31,7 +31,7 @@ from synmt.components.contract import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from synmt.nn.hooks import Run, Value
+    from synmt.nn.hooks import SideRun, Value
 
 UNMASKED = 1.0  # the penalty of a pair without a mask: exp(0)
 FARTHEST = 2**62  # above every node
@@ -74,7 +74,7 @@ class LabelMasks(EncoderComponent):
         sides = (f"{label} {side}" for label in ("unknown", *labels.get("lowest", ())) for side in ("right", "left"))
         return ["self", *sides]
 
-    def penalty(self, run: "Run") -> "Value":
+    def penalty(self, run: "SideRun") -> "Value":
         import torch.nn.functional as F
 
         values = penalties_of(run.own.strengths)

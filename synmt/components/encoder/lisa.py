@@ -32,7 +32,7 @@ from synmt.components.contract import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from synmt.nn.hooks import Run
+    from synmt.nn.hooks import SideRun
 
 GOLD_FRACTION = 0.5  # of the rows, with mixed parents
 
@@ -83,7 +83,7 @@ class Lisa(EncoderComponent):
         nn.init.xavier_normal_(biaffine)
         return {"projection": projection, "biaffine": biaffine}
 
-    def weights(self, run: "Run", layer: int, states: "Tensor") -> "Tensor":
+    def weights(self, run: "SideRun", layer: int, states: "Tensor") -> "Tensor":
         """Return attention to predicted or gold parents, and keep the logarithm of the predictions for the loss."""
         import torch
 
@@ -103,13 +103,13 @@ class Lisa(EncoderComponent):
         gold = (parents.unsqueeze(2) == run.queries).to(predicted.dtype)
         return torch.where(rows.unsqueeze(2), gold, predicted.squeeze(1)).unsqueeze(1)
 
-    def loss(self, run: "Run") -> "Tensor":
+    def loss(self, run: "SideRun") -> "Tensor":
         """Return λ Σ_t −log A[t, p_t] over the tokens that have a parent."""
         parents, known = self._parents(run)
         chosen = run.memory["log_weights"].gather(2, parents.unsqueeze(2)).squeeze(2)
         return -self.weight * chosen.masked_fill(~known, 0.0).sum()
 
-    def accuracies(self, run: "Run") -> Mapping[str, Callable[[], tuple[int, int]]]:
+    def accuracies(self, run: "SideRun") -> Mapping[str, Callable[[], tuple[int, int]]]:
         """Count the words whose first token predicts their parent, and the words that have a parent."""
 
         def count() -> tuple[int, int]:
@@ -120,13 +120,13 @@ class Lisa(EncoderComponent):
 
         return {"uas": count}
 
-    def _parents(self, run: "Run") -> "tuple[Tensor, Tensor]":
+    def _parents(self, run: "SideRun") -> "tuple[Tensor, Tensor]":
         """Return the parent of each token, and whether it is known, [B,n]."""
         parents = run.fields["parent_subwords"]
         return parents.clamp(min=0), parents >= 0
 
 
-def parent_scores(run: "Run", states: "Tensor") -> "Tensor":
+def parent_scores(run: "SideRun", states: "Tensor") -> "Tensor":
     """Return Z[b,q,k], the score of token k as the parent of token q; states [B,n,d] → [B,n,n]"""
     import torch
     import torch.nn.functional as F

@@ -47,7 +47,7 @@ from synmt.trees.linearization import NO_TREE, RELATIONS
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from synmt.nn.hooks import Run, Value
+    from synmt.nn.hooks import SideRun, Value
 
 UNMASKED = 1.0  # the penalty of a pair without a mask: exp(0)
 
@@ -134,7 +134,7 @@ class Mask(EncoderComponent):
     def hooks(self) -> frozenset[str]:
         return frozenset({"bias"} if self.hard else {"penalty"})
 
-    def penalty(self, run: "Run") -> "Value":
+    def penalty(self, run: "SideRun") -> "Value":
         """Return exp of the strength of each pair's relation, or exp(0) if the relation has no mask."""
         import torch
 
@@ -144,7 +144,7 @@ class Mask(EncoderComponent):
         tables = torch.stack([own.get(name, unmasked) for name in (*RELATIONS, "none")], dim=2)
         return shared_or_per_layer(tables, self._cells(run))
 
-    def bias(self, run: "Run") -> "Value":
+    def bias(self, run: "SideRun") -> "Value":
         """Return the bias of hard masks: each head sees its query and the keys in one of the relations; heads cycle
         through them. In a sentence without a tree, every head sees every key."""
         import torch
@@ -157,7 +157,7 @@ class Mask(EncoderComponent):
         seen = own | (cells == 0) | (cells == len(RELATIONS))
         return hiding(~seen)
 
-    def _cells(self, run: "Run") -> "Tensor":
+    def _cells(self, run: "SideRun") -> "Tensor":
         fields = run.fields
         return relations(fields["parents"], fields["ends"], fields.get("nodes"), fields.get("orders"))
 

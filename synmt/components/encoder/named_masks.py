@@ -32,7 +32,7 @@ from synmt.components.contract import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from synmt.nn.hooks import Run, Value
+    from synmt.nn.hooks import SideRun, Value
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,15 @@ class NamedMasks(EncoderComponent):
     def hooks(self) -> frozenset[str]:
         return frozenset({"penalty"} if self.form == "paper" else {"bias"})
 
-    def penalty(self, run: "Run") -> "Value":
+    def penalty(self, run: "SideRun") -> "Value":
         """Return exp of the sum of the strengths of the masks that mark each pair."""
         return penalties_of(self._sums(run, run.own.strengths))
 
-    def bias(self, run: "Run") -> "Value":
+    def bias(self, run: "SideRun") -> "Value":
         """Return minus the sum of exp of these strengths."""
         return self._sums(run, -penalties_of(run.own.strengths))
 
-    def _sums(self, run: "Run", values: "Tensor") -> "Tensor":
+    def _sums(self, run: "SideRun", values: "Tensor") -> "Tensor":
         """Return the sums of values [H,M] over the masks that mark each pair, [B,H,n,n]."""
         import torch
 

@@ -40,7 +40,7 @@ from synmt.components.contract import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from synmt.nn.hooks import Run, Value
+    from synmt.nn.hooks import SideRun, Value
 
 Weighting = Literal["multiply", "add-log-density", "parent-only"]
 MOST_LAYERS, MOST_HEADS = 256, 2**16
@@ -141,13 +141,13 @@ class Pascal(EncoderComponent):
     def hooks(self) -> frozenset[str]:
         return frozenset({"bias"} if self.weighting == "add-log-density" else {"scale"})
 
-    def scale(self, run: "Run") -> "Value":
+    def scale(self, run: "SideRun") -> "Value":
         return self._of_layers(run, 1.0)
 
-    def bias(self, run: "Run") -> "Value":
+    def bias(self, run: "SideRun") -> "Value":
         return self._of_layers(run, 0.0)
 
-    def _of_layers(self, run: "Run", plain: float) -> "dict[int, Tensor]":
+    def _of_layers(self, run: "SideRun", plain: float) -> "dict[int, Tensor]":
         """Return the factors of each layer, `plain` for other heads and in rows that keep their attention."""
         doubled = run.fields["parent_positions"]
         factors = parent_factors(doubled / 2, self.variance, self.weighting).unsqueeze(1)
@@ -157,7 +157,7 @@ class Pascal(EncoderComponent):
             found[layer] = in_heads(of_layer, heads, run.own.config.heads, plain)
         return found
 
-    def _plain_rows(self, run: "Run", heads: int) -> "Tensor":
+    def _plain_rows(self, run: "SideRun", heads: int) -> "Tensor":
         """Return the rows whose attention is not scaled, [B,k,n,1]."""
         import torch
 

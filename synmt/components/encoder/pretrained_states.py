@@ -18,7 +18,7 @@ from synmt.components.contract import EncoderComponent, Field, Layout, ParseReco
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from synmt.nn.hooks import Run
+    from synmt.nn.hooks import SideRun
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class PretrainedStates(EncoderComponent):
         nn.init.zeros_(projection.weight)
         return {"projection": projection}
 
-    def embed(self, run: "Run", vectors: "Tensor") -> "Tensor":
+    def embed(self, run: "SideRun", vectors: "Tensor") -> "Tensor":
         from torch.nn.functional import layer_norm
 
         states = run.fields["word_states"].float()

@@ -7,7 +7,7 @@ from synmt.components.contract import EncoderComponent
 
 
 @dataclass(frozen=True)
-class Sequence(EncoderComponent):
+class SequenceEncoder(EncoderComponent):
     """The encoder reads only the subwords of the words."""
 
     cites: ClassVar[tuple[str, ...]] = ("vaswani2017attention",)

@@ -61,7 +61,7 @@ from synmt.components.contract import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from synmt.nn.hooks import Run
+    from synmt.nn.hooks import SideRun
 
 NOTHING = -1  # instead of the index of a word
 MASK = "mask:"  # before the name of one of the user's own masks
@@ -207,23 +207,23 @@ class SupervisedHeads(EncoderComponent):
     def owned_heads(self, config: TransformerConfig) -> Heads:
         return _heads_of(self.taught(config.encoder_layers))
 
-    def loss(self, run: "Run") -> "Tensor":
+    def loss(self, run: "SideRun") -> "Tensor":
         """Return −λ Σ_h Σ_t log Σ_j A_h[t, j] over the taught tokens t and their target tokens j."""
         masses = [log_mass(*self._lesson(run, each)).sum() for each in self.taught(run.own.config.encoder_layers)]
         return -self.weight * sum(masses[1:], masses[0])
 
-    def accuracies(self, run: "Run") -> Mapping[str, Callable[[], tuple[int, int]]]:
+    def accuracies(self, run: "SideRun") -> Mapping[str, Callable[[], tuple[int, int]]]:
         taught = self.taught(run.own.config.encoder_layers)
         return {f"{each.pattern}@{each.layer}.{each.head + 1}": partial(self._right, run, each) for each in taught}
 
-    def _lesson(self, run: "Run", taught: Taught) -> "tuple[Tensor, Tensor]":
+    def _lesson(self, run: "SideRun", taught: Taught) -> "tuple[Tensor, Tensor]":
         """Return the logits of a head, and whether query t learns to attend to key j, [B,n,n] each."""
         given = run.fields[f"taught_{taught.pattern}"]
         if not taught.pattern.startswith(MASK):
             given = target_tokens(run.fields["taught_words"], given, taught.pattern in REVERSED)
         return run.attended[taught.layer].logits(taught.head), given
 
-    def _right(self, run: "Run", taught: Taught) -> tuple[int, int]:
+    def _right(self, run: "SideRun", taught: Taught) -> tuple[int, int]:
         """Count the words whose first token attends most to one of its targets, and the words that are taught."""
         import torch.nn.functional as F
 

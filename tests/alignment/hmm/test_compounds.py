@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synmt.alignment.hmm.bitext import Compounds, Sentences
+from synmt.alignment.hmm.bitext import Compounds, IndexedSentences
 
 # Koehn & Knight (2003), section 3.1: Aktionsplan 852, aktions-plan 825.6, aktion-plan 708.3; Aktion 960, Plan 710
 PAPER = {"aktionsplan": 852.0, "aktion": 960.0, "aktions": 5.0, "plan": 710.0, "akt": 224.0, "ions": 1.0}
@@ -61,7 +61,7 @@ def test_linking_letters_stay_with_the_first_part() -> None:
 
 
 def test_the_last_part_replaces_its_word_in_trees() -> None:
-    side = Sentences()
+    side = IndexedSentences()
     side.add(["der", "hausbau", "ruht"], [2, 3, 0])
     side.add(["bau"], [0])
     parts = side.cut(lambda word: ("haus", "bau") if word == "hausbau" else (word,))
@@ -69,7 +69,7 @@ def test_the_last_part_replaces_its_word_in_trees() -> None:
     assert [parts[row].tolist() for row in (0, 1)] == [[0, 1, 2, 3], [2]]
     heads = parts.heads_of([0, 1])
     assert heads is not None and heads.tolist() == [[2, 2, 3, -1], [-1, -1, -1, -1]]
-    whole = Sentences()
+    whole = IndexedSentences()
     whole.add(["der", "hausbau"])
     plain = whole.cut(lambda word: (word[:3], word[3:]) if len(word) > 3 else (word,))
     assert plain[0].tolist() == [0, 1, 2] and plain.heads_of([0]) is None

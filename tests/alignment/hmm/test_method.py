@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from synmt.alignment.aligner import Aligner, FittedText, new_aligner, open_aligner
+from synmt.alignment.aligner import AlignmentMethod, FittedText, new_aligner, open_aligner
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
 from synmt.alignment.hmm import bitext as bitexts
 from synmt.alignment.hmm import model
@@ -85,7 +85,7 @@ def test_training_in_parts_equals_training_on_all_pairs(
     monkeypatch.setattr(bitexts, "MOST_CELLS", 1000)
     monkeypatch.setattr(bitexts, "CHUNK_CELLS", 1000)
     parts = fitted("hmm", [*PAIRS, *STRANGE], tmp_path / "parts", {})
-    sides = bitexts.Sentences(), bitexts.Sentences()
+    sides = bitexts.IndexedSentences(), bitexts.IndexedSentences()
     for each in PAIRS:
         sides[0].add(each.source.tokens)
         sides[1].add(each.target.tokens)
@@ -111,7 +111,7 @@ def test_trees_distinguish_equal_words(tmp_path: Path) -> None:
         pairs.append(SentencePair(source, target, (line, line)))
         right.append((order.index(0), order.index(2)))
 
-    def correct(aligner: Aligner) -> float:
+    def correct(aligner: AlignmentMethod) -> float:
         found = [
             extract(given, each.source.tokens, each.target.tokens, Extraction(aligner.heuristic)).scores[0]
             for each, given in zip(pairs, aligner.align(pairs), strict=True)
@@ -137,7 +137,7 @@ def test_compounds_are_linked_by_their_parts(tmp_path: Path) -> None:
         pairs.append(pair(source, target))
         right.append((source.index(one + other), {target.index(one[::-1]), target.index(other[::-1])}))
 
-    def correct(aligner: Aligner) -> float:
+    def correct(aligner: AlignmentMethod) -> float:
         found = [
             extract(given, each.source.tokens, each.target.tokens, Extraction(aligner.heuristic)).links
             for each, given in zip(pairs, aligner.align(pairs), strict=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synmt.alignment.hmm.transitions import FIRST_WEIGHTS, Transitions, TreeChains, relations, upwards
+from synmt.alignment.hmm.transitions import FIRST_WEIGHTS, TransitionProbabilities, TreeChains, relations, upwards
 
 
 def a_tree(random: np.random.Generator, size: int) -> list[int]:
@@ -59,7 +59,7 @@ def test_posteriors_and_moves_match_the_sum_over_all_alignments(length: int, siz
     places[0, :size, :size] = kinds
     above = np.full((1, length + 2), -1)
     above[0, :length] = heads
-    moves = Transitions(weights[None].astype(np.float32), places, real.astype(np.float32))
+    moves = TransitionProbabilities(weights[None].astype(np.float32), places, real.astype(np.float32))
     found = TreeChains(moves, wide, stay, begin, above).posteriors()
     counts = moves.counts(found.expected_transitions())
     np.testing.assert_allclose(found.links[0, :length, :size], links / total, atol=1e-4)
@@ -98,7 +98,9 @@ def test_long_sentences_do_not_underflow() -> None:
     likely[0, np.arange(length), np.arange(length) % size] = 0.5
     heads = np.full((1, length), 0)
     heads[0, 0] = -1
-    moves = Transitions(np.ones((1, 1), np.float32), np.zeros((1, size, size), np.intp), np.ones((1, size), np.float32))
+    moves = TransitionProbabilities(
+        np.ones((1, 1), np.float32), np.zeros((1, size, size), np.intp), np.ones((1, size), np.float32)
+    )
     start = np.full((1, size), 1 / size, np.float32)
     found = TreeChains(moves, likely, np.full((1, length), 1e-9, np.float32), start, heads).posteriors()
     assert np.isfinite(found.likelihood).all() and np.isfinite(found.links).all()

@@ -12,7 +12,7 @@ import torch
 from safetensors import safe_open
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.aligner import Aligner, open_aligner
+from synmt.alignment.aligner import AlignmentMethod, open_aligner
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
 from synmt.alignment.published.attention.aligner import AttentionAligner, attention_aligner
 from synmt.alignment.published.attention.fitting import links_of, training_of_module
@@ -48,7 +48,7 @@ def test_all_links_stay_inside_and_batches_change_nothing(
     name: str, more: dict[str, Any], folders: dict[str, Path]
 ) -> None:
     opened: Any = open_aligner(folders[name], None, "cpu")
-    aligner: Aligner = replace(opened, **more)
+    aligner: AlignmentMethod = replace(opened, **more)
     together = aligner.align(STRANGE)
     for found, each in zip(together, STRANGE, strict=True):
         words = len(each.source.tokens), len(each.target.tokens)

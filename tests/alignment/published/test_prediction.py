@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from synmt.alignment.published.add_sgd import AddSgd
 from synmt.alignment.published.attention.aligner import attention_aligner
-from synmt.alignment.published.attention.prediction import Prediction, descend
+from synmt.alignment.published.attention.prediction import LayerPredictions, descend
 from synmt.alignment.published.bao import Bao, contiguity_loss
 from tests.alignment.published.forced import PAIRS, force, models
 
@@ -20,7 +20,7 @@ def test_add_sgd_lowers_the_loss_of_each_pair(steps: int) -> None:
     for pair in PAIRS:
         if len(pair[0]) == 1:
             continue  # one source word has all the weight
-        prediction = Prediction(force(aligner, models(aligner), [pair])[0])
+        prediction = LayerPredictions(force(aligner, models(aligner), [pair])[0])
         after = descend(prediction.logits, prediction.loss, steps, aligner.rate)
         assert prediction.loss(after) < prediction.loss(prediction.logits)
 

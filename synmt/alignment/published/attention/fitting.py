@@ -117,7 +117,7 @@ class FitModels:
         languages = text.languages if name == "forward" else text.languages[::-1]
         words = text.words[DIRECTIONS.index(name)]
         model = ModelConfig(self.encoders[name], WORDS, languages, text.tokenizer, self.network, words)
-        learner = None if guide is None else lambda folder: LinkedTranslation(folder, self.aligner)
+        learner = None if guide is None else lambda folder: LinkTaughtModel(folder, self.aligner)
         data = LinkedData(self.bitexts[name], directed(name, guide), self.how.notes)
         out, notes = self.how.out / name, self.how.notes
         fit_model(out, model, data, Recipe(self.training, codes), self.processes, learner, lambda *_: notes.say())
@@ -229,7 +229,7 @@ def _copy_model(base: Path, path: Path, aligner: "AttentionAligner") -> None:
             shutil.copyfile(file, path / file.name)
 
 
-class LinkedTranslation(TranslationModel):
+class LinkTaughtModel(TranslationModel):
     """A translation model that also learns the links in `target.links`, at the aligner's decoder layer."""
 
     def __init__(self, folder: ModelFolder[ModelConfig], aligner: "AttentionAligner") -> None:

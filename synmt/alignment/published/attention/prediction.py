@@ -33,7 +33,7 @@ def prediction_layer(config: TransformerConfig) -> "nn.ModuleDict":
     return layer
 
 
-class Prediction:
+class LayerPredictions:
     """The predictions of the layer for one batch. logits a [B,I,J]: before any step, finite at padding."""
 
     def __init__(self, forced: Forced) -> None:
