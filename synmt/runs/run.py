@@ -149,10 +149,9 @@ class Run:
             from synmt.runs.report import page as page_of
 
             write_output(page, page_of(found, self.file).encode())
-        learned = learned_of(found.made)
-        for remark in remarks(found.results, learned) if form != "text" else ():
+        for remark in remarks(found.results, found.learned) if form != "text" else ():
             note(remark)
-        return report(found.results, learned, form)
+        return report(found.results, found.learned, form)
 
     def found(self) -> RunFindings:
         """Do all steps that remain, and score the outputs of the systems in the table. Raises BadInput."""
