@@ -23,7 +23,8 @@ Config = TypeVar("Config")
 LARGEST = 2**32 - 1  # limit of any number, as for most seeds; larger sizes overflow before memory is allocated
 MOST_JOBS = 1024  # processes
 PATHS = "FILE", "MODEL", "NAME|PATH"  # metavars of files and folders
-NAMES = *PATHS, "FOLDER", "LINKS", "NAME", "SYSTEM", "NAME+NAME"  # metavars of names, which are never empty
+JOINED = "NAME+NAME"  # metavar of names joined by +
+NAMES = *PATHS, "FOLDER", "LINKS", "NAME", JOINED  # metavars of names, which are never empty
 CODE = "CODE"  # metavar of languages
 REGIONAL = "LANG"  # metavar of languages with or without a region
 CHOOSING = "method", "model", "source-syntax", "target-syntax", "metric"  # options that choose what uses the others
@@ -117,7 +118,8 @@ class Setting:
 
     def _fits(self, value: Any) -> bool:
         if self.choices:
-            return value in self.choices
+            names = value.split("+") if self.metavar == JOINED and type(value) is str else [value]
+            return all(name in self.choices for name in names)
         if self.metavar in (CODE, REGIONAL):
             return type(value) is str and is_language(value, self.metavar == REGIONAL)
         if self.kind in (int, float):

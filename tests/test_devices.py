@@ -24,10 +24,10 @@ SIZES = "--width 16 --feedforward 32 --encoder-layers 2 --decoder-layers 2 --hea
 UNDRAWN = "--dropout 0 --attention-dropout 0 --activation-dropout 0 --word-dropout 0"
 SHORT = f"{SIZES} --tokenizer none --epochs 1 --batch-tokens 40 --report-every 1 {UNDRAWN}"
 SYSTEMS = {
-    "tree encoders": "--source-syntax mask+lisa+pascal+label-features --pascal-heads 1",
-    "linearized to bitran": "--source-syntax linearized --target-syntax bitran",
+    "tree encoders": "--model mask+lisa+pascal+label-features --pascal-heads 1",
+    "linearized to bitran": "--model linearized+bitran",
     "multitask": "--model multitask",
-    "tree decoders": "--target-syntax parent+gcn",
+    "tree decoders": "--model parent+gcn",
 }
 ALIGNERS = ["mask-align", "shift-aet", "add-sgd", "bao-guided", "mtl-fullc"]
 DEVICES = ["gpu", *(["cuda"] if torch.cuda.is_available() else [])]  # the simulated one, and a real one
@@ -65,7 +65,7 @@ def test_training_equals_that_on_a_cpu(system: str, precision: str, device: str,
 @pytest.mark.parametrize("device", DEVICES)
 def test_translations_equal_those_on_a_cpu(device: str, tmp_path: Path) -> None:
     data = with_target_trees(write_corpus(tmp_path, copies=2))
-    options = f"--target-syntax parent+gcn {SHORT} --source {data.source} --target {data.target}"
+    options = f"--model parent+gcn {SHORT} --source {data.source} --target {data.target}"
     output_of(*f"train {options} --out {tmp_path}/model".split())
     translate = f"translate --precision fp32 --beam 2 {tmp_path}/model {data.source}"
     assert on_device(device, translate).encode() == output_of(*translate.split())

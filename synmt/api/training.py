@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from synmt.api.given import Pairs, chosen_of, files_in, lines_of_pairs, public
-from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN
+from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.components.contract import DecoderComponent, EncoderComponent
 from synmt.model.config import ModelConfig
 from synmt.model.folder import read_folder_config
@@ -15,7 +15,6 @@ from synmt.options import given
 from synmt.streams import OnError
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TrainingConfig
-from synmt.training.presets import components_of
 from synmt.training.run import PairFiles, train_with
 
 System = str | EncoderComponent | DecoderComponent
@@ -79,11 +78,7 @@ def _system(model: object, start: ModelConfig | None) -> dict[str, Any]:
     names, options = chosen_of(model, [ENCODER_COMPONENTS, DECODER_COMPONENTS], "model")
     if start and {*names} <= {*start.source.components, *start.target.components}:
         return options
-    if len(names) == 1:
-        return {"model": names[0], **options}
-    sides = zip(*(components_of({"model": name}) for name in names), strict=True)
-    source, target = ([name for (name,) in side if name != PLAIN] or [PLAIN] for side in sides)
-    return {"source_syntax": "+".join(source), "target_syntax": "+".join(target), **options}
+    return {"model": "+".join(names), **options}
 
 
 def files_of(pairs: Pairs, name: str) -> PairFiles:

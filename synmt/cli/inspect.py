@@ -217,7 +217,7 @@ def links(file: str) -> None:
 
 @command.command()
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=Reads(path_type=Path))
-@click.option("--by", type=click.Choice(["update", "epoch"]), default="update", help="Unit of the x axis of a picture.")
+@click.option("--by", type=OneOf(["update", "epoch"]), default="update", help="Unit of the x axis of a picture.")
 @form(*PICTURES, "json", "jsonl")
 def curves(models: tuple[Path, ...], by: str, form: Any) -> None:
     """Draw the losses and scores of training runs.
@@ -235,7 +235,7 @@ def curves(models: tuple[Path, ...], by: str, form: Any) -> None:
 @command.command()
 @click.argument("file", type=Reads(path_type=Path))
 @click.option(
-    "--figure", "kind", type=click.Choice(["gains", "sizes", "lengths", "curves"]), default="gains",
+    "--figure", "kind", type=OneOf(["gains", "sizes", "lengths", "curves"]), default="gains",
     help="What to draw: gains over the first system, also as the data grow; scores by length; training curves.",
 )  # fmt: skip
 @click.option("--metric", metavar="NAME", help="Metric of the table to draw.  [default: the first]")

@@ -18,6 +18,7 @@ from synmt.cli.paths import Reads, Writes, check_paths
 from synmt.options import (
     CHOOSING,
     CODE,
+    JOINED,
     PATHS,
     REGIONAL,
     Choice,
@@ -57,6 +58,14 @@ class OneOf(click.Choice[str]):
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         return f"{value!r} is not one of {', '.join(self.choices)}{meant(value, self.choices)}"
+
+
+class SeveralOf(OneOf):
+    """One of several names, or several joined by `+`."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        """Fail for a name that is not one of them."""
+        return "+".join(super(SeveralOf, self).convert(each, parameter, context) for each in str(value).split("+"))
 
 
 class Language(click.ParamType):
@@ -374,7 +383,7 @@ def _type(setting: Setting) -> Any:
     if setting.metavar in (CODE, REGIONAL):
         return Language(setting.metavar)
     if setting.choices:
-        return OneOf([str(each) for each in setting.choices])
+        return (SeveralOf if setting.metavar == JOINED else OneOf)([str(each) for each in setting.choices])
     if setting.kind is int:
         return click.IntRange(int(setting.least), int(setting.most))
     if setting.kind is float:

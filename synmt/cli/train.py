@@ -26,7 +26,7 @@ Examples:
 
 COMMON = """
 source target tsv dev-source dev-target source-language target-language out resume device
-model source-syntax target-syntax preset init batch-tokens learning-rate epochs minutes patience seed
+model preset init batch-tokens learning-rate epochs minutes patience seed
 width encoder-layers decoder-layers dropout
 """
 of_data, of_output = in_section("Data"), in_section("Output")

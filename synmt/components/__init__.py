@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from synmt.options import chosen
-from synmt.registry import Registry
+from synmt.registry import Registry, meant
 
 GROUP = "synmt.components"
 PLAIN = "sequence"  # the plain Transformer on subwords, on either side
@@ -61,6 +61,20 @@ def systems() -> dict[str, tuple[str, str]]:
     """
     of_target: dict[str, Any] = {name: (PLAIN, name) for name in DECODER_COMPONENTS}
     return of_target | {name: (name, PLAIN) for name in ENCODER_COMPONENTS}
+
+
+def sides_of(system: str) -> tuple[list[str], list[str]]:
+    """Return the components of the encoder and of the decoder that a system names, such as `mask+pascal+tags`; PLAIN on
+    a side without any. Raises ValueError for an unknown one, and for one that is named twice."""
+    known, names = systems(), system.split("+")
+    for name in names:
+        if name not in known:
+            raise ValueError(f"unknown component {name!r}; known: {', '.join(known)}{meant(name, known)}")
+        if names.count(name) > 1:
+            raise ValueError(f"{system} names {name} twice")
+    sides = [list(side) for side in zip(*(known[name] for name in names), strict=True)]
+    source, target = ([name for name in side if name != PLAIN] or [PLAIN] for side in sides)
+    return source, target
 
 
 def options_of(known: Registry, names: Iterable[str], settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from synmt.challenge.query import occurrences
-from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN, systems
+from synmt.components import systems
 from synmt.components.contract import lacking
 from synmt.data.records import Form, sentences_in, source_form, target_form
 from synmt.data.words import parser_of
@@ -38,7 +38,6 @@ from synmt.text.tokenization import TokenizerName, spaces_after
 from synmt.trees.record import ParseRecord, read_record, write_record
 from synmt.trees.transitions import with_one_root
 
-MODEL = ("model", "source-syntax", "target-syntax")  # options that choose the system
 SAME_BATCHES = {"batch-by": "subwords"}  # by default, all systems learn from the same pairs in the same batches
 SUM_TREES = 16  # number of trees to sum over for the cost of words, if a model writes trees
 Fields = frozenset[str]  # names of fields of a parse record
@@ -149,24 +148,15 @@ def _check_translate(run: RunFile, model: ModelConfig) -> None:
 
 
 def _meaning(name: str, own: Options, shared: Options) -> Options:
-    """Return the option of `synmt train` that the name of a system means. A name means nothing if the system's own
-    options choose its components, or shared options those of this side.
+    """Return the option of `synmt train` that the name of a system means: nothing if options choose the components.
 
-    Raises ValueError if neither the name nor an option chooses the model.
+    Raises ValueError if neither the name nor an option chooses them.
     """
-    if own.keys() & {*MODEL, "init"} or "init" in shared:
+    if {"model", "init"} & {*own, *shared}:
         return {}
-    has_components = [set(name.split("+")) <= known.keys() for known in (ENCODER_COMPONENTS, DECODER_COMPONENTS)]
-    if not any(has_components):
-        if not shared.keys() & set(MODEL):
-            hint = meant(name, systems()) or "; give its model, source-syntax or target-syntax"
-            raise ValueError(f"no system has this name{hint}")
-        return {}
-    number = has_components.index(True)
-    side, shared_components = MODEL[1:][number], systems()[shared.get("model", PLAIN)][number]
-    if side in shared or shared_components != PLAIN:
-        return {}
-    return {"model" if name in systems() and not shared.keys() & set(MODEL) else side: name}
+    if not set(name.split("+")) <= systems().keys():
+        raise ValueError(f"no system has this name{meant(name, systems()) or '; give its model'}")
+    return {"model": name}
 
 
 def check_data(run: RunFile, plan: Plan) -> dict[str, int]:

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN, systems
+from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN, sides_of
 from synmt.model.config import ModelConfig
 from synmt.model.source import source_side_of
 from synmt.model.target import target_side_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, config_of
-from synmt.registry import meant
 from synmt.text.tokenization import UNMARKED, TextConfig
 from synmt.training.config import TrainingConfig
 
@@ -44,7 +43,7 @@ def model_and_training(preset: Preset, given: Mapping[str, Any]) -> tuple[ModelC
 
     Raises ValueError for unknown names and for values out of bounds.
     """
-    source_components, target_components = components_of(given)
+    source_components, target_components = sides_of(given.get("model", PLAIN))
     settings = resolve(preset, source_components, given)
     network, training = configs(settings)
     text = config_of(TextConfig, settings)
@@ -52,13 +51,3 @@ def model_and_training(preset: Preset, given: Mapping[str, Any]) -> tuple[ModelC
     sides = source_side_of(source_components, settings), target_side_of(target_components, settings, arcs)
     tokenizer = text.tokenizer or "words"
     return ModelConfig(*sides, text.languages, tokenizer, network, marks=tokenizer not in UNMARKED), training
-
-
-def components_of(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Return the components of source and target named by the settings. Raises ValueError for an unknown system."""
-    system = given.get("model", PLAIN)
-    if system not in systems():
-        raise ValueError(f"unknown system {system!r}; known: {', '.join(systems())}{meant(system, systems())}")
-    of_source, of_target = systems()[system]
-    source, target = given.get("source_syntax", of_source), given.get("target_syntax", of_target)
-    return source.split("+"), target.split("+")

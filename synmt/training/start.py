@@ -7,16 +7,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN, systems
+from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN, sides_of, systems
 from synmt.model.config import ModelConfig
 from synmt.model.folder import read_folder_config
 from synmt.model.source import SourceSide, source_side, source_side_of
 from synmt.model.target import TargetSide, target_side, target_side_of
 from synmt.nn.config import DROPOUTS, TransformerConfig
-from synmt.options import Choice, Preset, Rules, Setting, chosen, config_of, option_names, options_in, setting
+from synmt.options import JOINED, Choice, Preset, Rules, Setting, chosen, config_of, option_names, options_in, setting
 from synmt.text.tokenization import TextConfig, with_languages
 from synmt.training.config import OF_PREFIXES, OF_TREES, OF_VALIDATION, TrainingConfig
-from synmt.training.presets import DEFAULT, PRESETS, components_of, model_and_training, resolve
+from synmt.training.presets import DEFAULT, PRESETS, model_and_training, resolve
 
 DEV = "dev-source", "dev-tsv"
 OF_ARCS = "split-arcs", "root-arc"
@@ -27,14 +27,10 @@ class SystemConfig:
     """The choice of the model to train. A setting that is not given is None."""
 
     model: str | None = setting(
-        None, "any component below; see `--model SYSTEM --help`",
-        metavar="SYSTEM", choices=tuple(systems()),
-    )  # fmt: skip
-    source_syntax: str | None = setting(
-        None, f"or for the encoder: {', '.join(ENCODER_COMPONENTS)}", metavar="NAME+NAME"
-    )
-    target_syntax: str | None = setting(
-        None, f"and for the decoder: {', '.join(DECODER_COMPONENTS)}", metavar="NAME+NAME",
+        None,
+        f"components of the encoder ({', '.join(ENCODER_COMPONENTS)}) and of the decoder "
+        f"({', '.join(DECODER_COMPONENTS)}); their options: `--model NAME --help`",
+        metavar=JOINED, choices=tuple(systems()),
     )  # fmt: skip
     preset: str | None = setting(
         DEFAULT, "set of defaults; see `--preset NAME --help-all`",
@@ -78,13 +74,12 @@ def choose(given: Mapping[str, Any], start: ModelConfig | None = None) -> Choice
     if start:
         source, target = list(start.source.components), list(start.target.components)
     else:
-        source, target = components_of(settings)
+        source, target = sides_of(given.get("model", PLAIN))
     encoder, decoder = (
         (start.source, start.target) if start else _sides(source, target, resolve(preset, source, settings))
     )
     of_others = [options for name, options in of_components().items() if name not in (*source, *target)]
     unused = frozenset().union(*of_others, ["merges"] if "codes" in given else [], _of_new_models() if start else [])
-    unused |= {"model"} if _is_replaced(given) else set()
     needs = {} if set(DEV) & given.keys() else dict.fromkeys(OF_VALIDATION, "--dev-source or --dev-tsv")
     if encoder and not encoder.reads_trees:
         needs |= dict.fromkeys(OF_TREES, "an encoder that reads trees")
@@ -138,12 +133,6 @@ def _defaults_of(start: ModelConfig) -> dict[str, Any]:
     for name, options in {**start.source.settings(), **start.target.settings()["components"]}.items():
         found |= {f"{name}-{option}": value for option, value in options.items()}
     return {name.replace("_", "-"): value for name, value in found.items()}
-
-
-def _is_replaced(given: Mapping[str, Any]) -> bool:
-    """Return whether --source-syntax and --target-syntax replace all components of the system."""
-    pairs = zip(systems().get(given.get("model", ""), ()), ("source-syntax", "target-syntax"), strict=False)
-    return any(option in given and component != PLAIN for component, option in pairs)
 
 
 def configs_of(

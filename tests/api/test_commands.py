@@ -116,7 +116,7 @@ def test_components_of_train_are_its_options(known: Registry, monkeypatch: pytes
 
 def test_several_components_go_to_their_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "train", lambda out, text, *_: stop(text.model, text.recipe.training))
-    line = ["--source-syntax", "pascal+label-features", "--target-syntax", "tags", "--pascal-heads", "3"]
+    line = ["--model", "pascal+tags+label-features", "--pascal-heads", "3"]
     pascal = ENCODER_COMPONENTS["pascal"](heads=3)
     found = outcome(synmt.train, "pairs.tsv", out="model", model=[pascal, "tags", "label-features"])
     assert found == outcome(command, "train", "--tsv", "pairs.tsv", "--out", "model", *line)

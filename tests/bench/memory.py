@@ -128,8 +128,7 @@ class Trained:
     @classmethod
     def of(cls, preset: str, system: str, length: int) -> "Trained":
         """length: words per side."""
-        given = {"target_syntax": system} if system == "transitions" else {"source_syntax": system}
-        model, training = model_and_training(PRESETS[preset], given)
+        model, training = model_and_training(PRESETS[preset], {"model": system})
         return cls(model, replace(training, precision="bf16"), corpus_of(model, training, length))
 
     def tokens(self, sentences: int) -> int:

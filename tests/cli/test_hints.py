@@ -11,13 +11,12 @@ from synmt.alignment import ALIGNERS
 from synmt.cli.manual import root, with_those_below
 from synmt.cli.program import COMMANDS, Messages, run
 from synmt.cli.sections import OneOf
-from synmt.components import ENCODER_COMPONENTS, systems
+from synmt.components import ENCODER_COMPONENTS, sides_of, systems
 from synmt.metrics import METRICS
 from synmt.metrics.config import unknown
 from synmt.registry import meant
 from synmt.runs.file import SECTIONS, read_run
 from synmt.streams import BadInput, WrongUsage, bar, write_lines
-from synmt.training.presets import components_of
 from tests.cli.commands import synmt
 
 
@@ -43,7 +42,7 @@ KINDS: dict[str, tuple[Iterable[str], Callable[[str], object]]] = {
     "commands": (COMMANDS, lambda name: run([name])),
     "methods": (ALIGNERS, lambda name: run(["align", "--method", name, "x"])),
     "systems": (systems(), lambda name: run(["train", "--model", name, "--out", "x"])),
-    "systems in Python": (systems(), lambda name: components_of({"model": name})),
+    "systems in Python": (systems(), sides_of),
     "components": (ENCODER_COMPONENTS, ENCODER_COMPONENTS.named),
     "metrics": ([name for name in METRICS if len(name) > 3], lambda name: run(["score", "-m", name, "x", "-r", "y"])),
     "keys of run files": (SECTIONS, of_run_file),

@@ -65,7 +65,7 @@ VALUES = {
     "source-language": "nl", "target-language": "nl", "language": "de", "detokenize": "de", "moses": "de",
     "words": "de",
     "metric": "ter", "by-length": "10,20", "references": FILE, "model": "mask", "bpe": "codes", "init": "init",
-    "source-syntax": "label-features", "align target-syntax": "label-features", "train target-syntax": "gcn",
+    "source-syntax": "label-features", "target-syntax": "label-features",
     "label-features-fields": "upos", "mask-relations": "parent+child", "pascal-layers": "1:1",
     "supervised-heads-teach": "next+parent",
     "named-masks-names": "near",
@@ -105,7 +105,7 @@ def lines(folder: Path) -> Iterator[Line]:
         yield "train", [*minimal["train"], "--model", system, *own]
     for data in (["--dev-tsv", FILE], ["--dev-source", FILE, "--dev-target", FILE, "--select", "loss"]):
         yield "train", [*minimal["train"], *data]
-    yield "train", [*minimal["train"], "--source-syntax", "mask+pascal", "--target-syntax", "gcn"]
+    yield "train", [*minimal["train"], "--model", "mask+pascal+gcn"]
     yield "train", [*minimal["train"], "--codes", FILE]
     yield "train", [*minimal["train"], "--init", "init"]
     for more in ([], ["--sample"], ["--n-best", "2"], ["--format", "conllu"], ["--task", "parse"]):

@@ -107,9 +107,7 @@ def test_all_systems_learn_from_the_same_batches(run: Path, warm: None, capfd: p
     targets = [*tiny.target_records(), *tiny.target_records()]
     text = RUN.replace('["train.jsonl", "train.de"]', '["train.jsonl", "target.jsonl"]', 2)
     text = text.replace("updates = 2", "epochs = 2\nbatch-tokens = 12\nvalidate-every = 1000")
-    text = text.replace(
-        "mask = {}", 'mask = {}\nparent = { source-syntax = "linearized" }\ntransitions = {}\ntags = {}'
-    )
+    text = text.replace("mask = {}", 'mask = {}\nparent = { model = "linearized" }\ntransitions = {}\ntags = {}')
 
     def made(out: str, text: str) -> tuple[set[Any], set[Any], list[str]]:
         (run.parent / "target.jsonl").write_text("".join(f"{write_record(each)}\n" for each in targets))

@@ -22,7 +22,7 @@ def parent_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source, _ = write_pairs(folder)
     target = write_target_trees(folder)
     done = synmt(
-        "train", "--model", "parent", "--source-syntax", "mask", "--source", source, "--target", target,
+        "train", "--model", "parent+mask", "--source", source, "--target", target,
         "--dev-source", source, "--dev-target", target, "--target-language", "de", *TINY, "--updates", "60",
         "--out", folder / "model",
     )  # fmt: skip

@@ -112,8 +112,8 @@ def test_bad_input_gives_one_line_of_error(tmp_path: Path, options: str, cause: 
         ("--source train.jsonl", "a source and a target file, or as one --tsv"),
         ("--source train.jsonl --target train.jsonl --dev-source train.de", "a source and a target file"),
         ("--source train.de --target train.jsonl --width 15", "width 15 does not divide into 4 heads"),
-        ("--source-syntax mask+linearized --source train.jsonl --target train.de", "mask and linearized cannot be"),
-        ("--source-syntax mask+tree --source train.jsonl --target train.de", "unknown component 'tree'"),
+        ("--model mask+linearized --source train.jsonl --target train.de", "mask and linearized cannot be"),
+        ("--model mask+tree --source train.jsonl --target train.de", "'tree' is not one of sequence, transitions"),
         ("--pascal-heads 1 --source train.jsonl --target train.de", "it belongs to pascal: add --model pascal"),
         (
             "--model pascal --pascal-layer 9 --source train.jsonl --target train.de",
@@ -123,7 +123,7 @@ def test_bad_input_gives_one_line_of_error(tmp_path: Path, options: str, cause: 
             "--model sequence --tree-dropout 0.1 --source train.jsonl --target train.de",
             "--tree-dropout needs an encoder that reads trees (linearized, mask, ",
         ),
-        ("--model mask --source-syntax pascal --tsv x", "--model has no effect with --source-syntax"),
+        ("--model mask+pascal+mask --tsv x", "mask+pascal+mask names mask twice"),
     ],
 )
 def test_wrong_usage_gives_one_line(tmp_path: Path, options: str, cause: str) -> None:

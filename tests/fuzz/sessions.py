@@ -63,9 +63,7 @@ def checked(arguments: list[str], folder: Path) -> Done:
 def train_session(folder: Path, source: Random) -> Session:
     """Train; repeat, interrupt, change or extend the training run; then translate."""
     asked = settings.of_training(source)
-    components = f"{asked.get('source-syntax', '')}+{asked.get('target-syntax', '')}+{asked.get('model', '')}".split(
-        "+"
-    )
+    components = asked["model"].split("+")
     rare = source.random() < 0.03
     trees = (
         not rare and (any(name in NEEDS_TREES for name in components) or source.random() < 0.15),
@@ -625,10 +623,8 @@ def config_session(folder: Path, source: Random) -> Session:
             "train",
             *files(corpus, Random(9)),
             *plain,
-            "--source-syntax",
-            components,
-            "--target-syntax",
-            decoder,
+            "--model",
+            "+".join(dict.fromkeys([components, decoder])),
             "--out",
             "model",
         ]

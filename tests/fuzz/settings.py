@@ -160,13 +160,11 @@ def of_training(source: Random) -> dict[str, Any]:
     sources = some_components(SOURCES, source)
     targets = some_components(TARGETS, source)
     options: dict[str, Any] = dict(PREDICTABLE)
-    options["source-syntax"] = "+".join(sources)
-    options["target-syntax"] = "+".join(targets)
     if source.random() < 0.1:
-        del options["source-syntax"], options["target-syntax"]
-        options["model"] = source.choice([*SOURCES, *TARGETS])
+        sources, targets = source.choice([(sources[:1], []), ([], targets[:1])])
+    options["model"] = "+".join(dict.fromkeys([*sources, *targets]))
     for components, chosen in ((ENCODER_COMPONENTS, sources), (DECODER_COMPONENTS, targets)):
-        for name in chosen if "model" not in options else [options["model"]] if options["model"] in components else []:
+        for name in chosen:
             options |= some(components[name], source, 0.4, f"{name}-")
             if name == "named-masks":
                 options.setdefault("named-masks-names", "near+left")

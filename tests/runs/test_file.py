@@ -18,7 +18,7 @@ from synmt.runs.projections import Projections
 from synmt.runs.projections import options_of as options_of_projections
 from synmt.runs.run import Run
 from synmt.runs.steps import RunFolder
-from synmt.runs.systems import MODEL, Plan, plan
+from synmt.runs.systems import Plan, plan
 from synmt.runs.table import components_of, described
 from synmt.streams import BadInput
 from tests.fuzz import runs
@@ -73,8 +73,8 @@ def test_a_plan_has_every_system_seed_and_size(tmp_path: Path) -> None:
     assert planned.reads == {"tree", SOME_HEADS}
     assert [Command("train", {}, each.options).words for each in planned.trainings[:4]] == [
         [*shared, "--model=sequence"],
-        [*shared, "--source-syntax=mask+pascal", "--pascal-heads=1"],
-        [*shared, "--target-syntax=parent+gcn"],
+        [*shared, "--model=mask+pascal", "--pascal-heads=1"],
+        [*shared, "--model=parent+gcn"],
         [*shared, "--model=transitions", "--split-arcs"],
     ]
 
@@ -113,7 +113,7 @@ def test_a_shared_option_reaches_the_systems_that_may_name_it(tmp_path: Path) ->
     run = with_options(read(RUN, tmp_path))
     found = Counter[int]()
     (tmp_path / "file").touch()
-    known = {name: each for name, each in options_of("train").items() if name not in MODEL}
+    known = {name: each for name, each in options_of("train").items() if name != "model"}
     for name in Random(3).sample(sorted(known), 25):
         own, reached, causes = {name: some_value(known[name], str(tmp_path / "file"))}, set(), set()
         for system, options in run.systems.items():
@@ -147,24 +147,17 @@ def components(run: RunFile, name: str, own: Options, place: str) -> tuple[str, 
 
 
 def test_the_name_of_a_system_chooses_its_components_only_where_no_option_does(tmp_path: Path) -> None:
-    """If an option of its own chooses a component, the system has what the same options give to any other name. Shared
-    options leave a name the side that they do not choose."""
+    """With the option, of its own or shared, the system has what the option gives to any other name."""
     run, found = read(RUN, tmp_path), Counter[str]()
-    chosen = {"source-syntax": ["sequence", "pascal"], "target-syntax": ["sequence", "tags"], "model": ["mask", "tags"]}
-    for name in {*ENCODER_COMPONENTS, *DECODER_COMPONENTS, "mask+pascal", "parent+gcn"}:
-        side = 0 if set(name.split("+")) <= ENCODER_COMPONENTS.keys() else 1
+    for name in {*ENCODER_COMPONENTS, *DECODER_COMPONENTS, "mask+pascal", "parent+gcn", "mask+tags"}:
         plain = components(run, name, {}, "systems")
-        assert plain is None or plain[side] == name, name
-        for option, value in ((option, value) for option, values in chosen.items() for value in values):
-            bare = components(run, "any name", {option: value}, "systems")
-            assert components(run, name, {option: value}, "systems") == bare, (name, option)
-            for place in "sizes", "train":
-                taken = components(run, name, {option: value}, place)
-                is_chosen = option == MODEL[1 + side] or (option == "model" and bare and bare[side] != "sequence")
-                assert taken is None or taken[side] == (bare[side] if is_chosen and bare else name), (name, option)
-                assert taken is None or bare is None or taken[1 - side] == bare[1 - side], (name, option)
-                found[f"{place} {taken is not None}"] += 1
-    assert found["sizes True"] == found["train True"] > 80
+        assert plain is None or set("+".join(plain).split("+")) - {"sequence"} == set(name.split("+")) - {"sequence"}
+        for value in ("sequence", "mask", "tags", "pascal+tags"):
+            bare = components(run, "any name", {"model": value}, "systems")
+            for place in "systems", "sizes", "train":
+                assert components(run, name, {"model": value}, place) == bare, (name, value, place)
+                found[f"{place} {bare is not None}"] += 1
+    assert found["sizes True"] == found["train True"] == found["systems True"] > 80
 
 
 def test_a_run_says_what_a_system_is_whose_name_does_not_say_it(tmp_path: Path) -> None:
@@ -173,8 +166,8 @@ def test_a_run_says_what_a_system_is_whose_name_does_not_say_it(tmp_path: Path) 
         "mask = {}": "",
         '"mask+pascal" = { pascal-heads = 1 }': "",
         'same = { model = "sequence" }': "same: encoder sequence, decoder sequence",
-        'parent = { source-syntax = "supervised-heads" }': "parent: encoder supervised-heads, decoder sequence",
-        'mask = { target-syntax = "tags" }': "mask: encoder sequence, decoder tags",
+        'parent = { model = "supervised-heads" }': "parent: encoder supervised-heads, decoder sequence",
+        'mask = { model = "tags" }': "mask: encoder sequence, decoder tags",
         f"tags = {{ init = '{tmp_path / 'start'}' }}": "tags: encoder mask, decoder sequence",
         f"mask = {{ init = '{tmp_path / 'start'}' }}": "",
     }

@@ -51,8 +51,8 @@ def test_task_presets_have_the_settings_of_each_system(asked: list[Asked]) -> No
         ("--model sequence", "sequence", "sequence"),
         ("--model supervised-heads", "supervised-heads", "sequence"),
         ("--model tags", "sequence", "tags"),
-        ("--target-syntax tags", "sequence", "tags"),
-        ("--source-syntax mask", "mask", "sequence"),
+        ("--model tags+mask", "mask", "tags"),
+        ("--model sequence+mask", "mask", "sequence"),
         ("--preset paper", "sequence", "sequence"),
     ],
 )
@@ -109,12 +109,12 @@ def test_components_that_a_run_does_not_use_do_not_run(system: str, asked: list[
 def test_encoders_that_read_trees_declare_it(name: str) -> None:
     options, name = MORE.get(name, {}), name.partition(",")[0]
     given = {f"{name}-{option}".replace("_", "-"): value for option, value in options.items()}
-    needs = choose({"source-syntax": name, **given}).needs
+    needs = choose({"model": name, **given}).needs
     assert "tree-dropout" in needs or f"--model {name}" in owners("tree-dropout")
 
 
 @pytest.mark.parametrize("name", DECODER_COMPONENTS)
 def test_decoders_declare_what_they_bring(name: str) -> None:
-    needs = choose({"target-syntax": name}).needs
+    needs = choose({"model": name}).needs
     for option in ("prefixes", "prefix-tokens", "split-arcs", "root-arc"):
         assert (option not in needs) == (f"--model {name}" in owners(option))
