@@ -15,7 +15,7 @@ EPILOG = """
 \b
 Examples:
   synmt parse train.en | synmt make-states > train.jsonl
-  synmt make-states --encoder intfloat/multilingual-e5-small test.jsonl > out
+  synmt make-states --encoder encoder parsed.jsonl > with-states.jsonl
 """
 
 

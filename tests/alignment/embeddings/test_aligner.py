@@ -25,9 +25,13 @@ PAIRS = [
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_encoder(tmp_path_factory.mktemp("encoder"))
+
+
+def write_encoder(folder: Path) -> Path:
+    """Save a small random encoder in Hugging Face's format."""
     from transformers import BertConfig, BertModel, BertTokenizer
 
-    folder = tmp_path_factory.mktemp("encoder")
     vocabulary = folder / "vocab.txt"
     vocabulary.write_text("".join(f"{word}\n" for word in WORDS))
     torch.manual_seed(0)
