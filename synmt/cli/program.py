@@ -110,9 +110,7 @@ EPILOG = """
 Examples:
   synmt align bitext.tsv > links
   synmt train --source train.en --target train.de --out model
-
-\b
-The help of a command: synmt help COMMAND
+  synmt help align
 """
 
 

@@ -71,7 +71,7 @@ def sides_of(system: str) -> tuple[list[str], list[str]]:
         if name not in known:
             raise ValueError(f"unknown component {name!r}; known: {', '.join(known)}{meant(name, known)}")
         if names.count(name) > 1:
-            raise ValueError(f"{system} names {name} twice")
+            raise ValueError(f"{system} has {name} more than once")
     sides = [list(side) for side in zip(*(known[name] for name in names), strict=True)]
     source, target = ([name for name in side if name != PLAIN] or [PLAIN] for side in sides)
     return source, target

@@ -403,7 +403,7 @@ def with_progress(
     """
     if sys.stdout is None or sys.stdout.isatty() or not sys.stderr.isatty():
         return items
-    watched: Iterable[T] = bar(unit, items, total=total(), desc=doing, delay=1)
+    watched: Iterable[T] = bar(unit, items, total=total(), desc=doing)
     return watched
 
 

@@ -41,6 +41,7 @@ def test_what_offers_json_offers_jsonl() -> None:
         "synmt score", "synmt significance", "synmt sign-test", "synmt segment-test",
         "synmt run", "synmt inspect alignment", "synmt inspect attention",
         "synmt inspect curves", "synmt inspect strengths", "synmt inspect relations", "synmt inspect reliability",
+        "synmt inspect words", "synmt challenge contrast",
     }  # fmt: skip
 
 

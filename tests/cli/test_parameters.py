@@ -93,7 +93,8 @@ def test_infinite_numbers_are_wrong_usage(command: str) -> None:
 
 def test_every_path_declares_whether_it_is_read_or_written() -> None:
     """The data folder of a run is neither; the run file names the files in it that are read."""
-    assert {name for name, each in parameters(click.Path) if not isinstance(each.type, Reads)} == {"run --data"}
+    neither = {name for name, each in parameters(click.Path) if not isinstance(each.type, Reads)}
+    assert neither == {"run --data", "inspect run --data"}
     assert {name for name, _ in parameters(Writes)} == {
         "align --out", "align --lexicon", "link --lexicon", "average --out", "export --out", "run --out",
         "run --report", "symmetrize --lexicon", "train --out", "train --prepared",

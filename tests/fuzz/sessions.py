@@ -255,7 +255,7 @@ def resumed_with_changes(command: list[str], folder: Path, source: Random) -> Se
 def begun_with_a_model(folder: Path, source: Random, trees: tuple[bool, bool]) -> Session:
     """Train with --init, and check that vocabulary and network stay the same and config.json records the start."""
     corpus = write_corpus(folder, "more", source, trees)
-    asked = {**settings.of_tuning(source), "init": "model"}
+    asked = {**settings.of_tuning(source, folder / "model"), "init": "model"}
     command = ["train", *files(corpus, source), *settings.arguments(asked, source, odd=0.05), "--out", "begun"]
     done = checked(command, folder)
     yield done

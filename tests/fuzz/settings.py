@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -184,11 +185,11 @@ def without_validation(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: each for name, each in options.items() if name not in of_validation}
 
 
-def of_tuning(source: Random) -> dict[str, Any]:
+def of_tuning(source: Random, model: Path) -> dict[str, Any]:
     """Return random options of a training run that starts with a model."""
     options = {"preset": "small", "device": "cpu", "batch-tokens": 40, "epochs": 1, "warmup": 2}
     options |= some(TrainingConfig, source, 0.2)
-    return used(train, options, source, init="model")
+    return used(train, options, source, init=model)
 
 
 def of_translation(source: Random) -> dict[str, Any]:

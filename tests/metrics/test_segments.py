@@ -20,7 +20,7 @@ def findings(*options: str, text: str = TABLE) -> list[dict[str, object]]:
 
 
 def test_means_are_compared_over_resampled_rows() -> None:
-    first, second = findings("--resamples", "500", "--seed", "7")
+    first, second = findings("--test", "bootstrap-wins", "--resamples", "500", "--seed", "7")
     one, other = np.array(ROWS).T
     assert (first["system"], second["system"], second["sentences"]) == ("a", "b", 40)
     assert first["score"] == pytest.approx(one.mean()) and second["difference"] == pytest.approx((other - one).mean())
