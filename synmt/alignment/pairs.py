@@ -120,12 +120,6 @@ def check_links(
     if all(map(os.path.isfile, [*links, *files])):
         source, target = (side.without_trees(fields) for side, fields in zip(sides, needs, strict=True))
         bad = BadLines(on_error)
-        pairs = read_pairs(
-            read_columns(files, bad, (text.source_language, text.target_language)),
-            (frozenset(), frozenset()),
-            (source, target),
-            max_words,
-            bad,
-        )
+        pairs = read_pairs(read_columns(files, bad, text), (frozenset(), frozenset()), (source, target), max_words, bad)
         for _ in with_known_links(pairs, links):
             pass

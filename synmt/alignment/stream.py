@@ -77,7 +77,7 @@ def link_stream(
     aligner = given.open()
     sides = sides_for(aligner, text)
     bad = BadLines(on_error)
-    read = read_columns(files, bad, (text.source_language, text.target_language))
+    read = read_columns(files, bad, text)
     columns = with_progress(read, "pairs", partial(_count, files))
     pairs = read_pairs(columns, needed(aligner, config), sides, config.max_words, bad)
     with processes(jobs, aligning(aligner, config), _open_aligning, given, config) as run:
@@ -135,9 +135,7 @@ def symmetrize_stream(
     if files:
         needs = OF_TREES if config.tree_links else NO_NEEDS
         check_links(links, files, needs, config.max_words, sides, on_error, text)
-        pairs = read_pairs(
-            read_columns(files, bad, (text.source_language, text.target_language)), needs, sides, config.max_words, bad
-        )
+        pairs = read_pairs(read_columns(files, bad, text), needs, sides, config.max_words, bad)
         pairs = with_known_links(pairs, links, notes)
     else:
         pairs = pairs_of_links(links, config.max_words, bad, notes)
@@ -152,7 +150,7 @@ def lexicon_stream(
     bad, notes, sides = BadLines(on_error), Notes(), sides_of(text.languages, text.tokenizer or "words")
     needs = (OF_LEMMAS, OF_LEMMAS) if config.lemmas else NO_NEEDS
     check_links([links], files, needs, MOST_WORDS, sides, on_error, text)
-    columns = read_columns(files, bad, (text.source_language, text.target_language))
+    columns = read_columns(files, bad, text)
     lexicon = Lexicon(config)
     for pair in with_known_links(read_pairs(columns, needs, sides, MOST_WORDS, bad), [links], notes):
         lexicon.add(pair, pair.links[0])
@@ -197,7 +195,7 @@ def align_stream(
     if fit.guide and any(needs):  # before parsing, which may take hours
         sides = sides_of(text.languages, text.tokenizer or "words")
         check_links([fit.guide], files, needs, config.max_words, sides, on_error, text)
-    notes, read = Notes(), read_columns(files, bad, (text.source_language, text.target_language))
+    notes, read = Notes(), read_columns(files, bad, text)
     columns = with_progress(read, "pairs", partial(_count, files), "reading")
     with fitted(fit, columns, config, text, bad, notes, say) as fitting:
         if os.environ.get("RANK", "0") == "0":

@@ -15,7 +15,7 @@ from synmt.model.target import TargetSide
 from synmt.streams import BadInput, BadLines, Latest, Line, OnError, counted, read_lines, read_parallel, sniff, windows
 from synmt.streams.inputs import EXCHANGE
 from synmt.text.links import Link
-from synmt.text.tokenization import Tokenizer, with_languages
+from synmt.text.tokenization import TextConfig, Tokenizer, with_languages
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
 from synmt.trees.dependency import detokenized, realigned
 from synmt.trees.formats import reader, sentences, tree_form, written
@@ -23,6 +23,7 @@ from synmt.trees.record import ParseRecord, RecordError, is_record, read_record
 from synmt.trees.transitions import read_transitions
 
 BARS = re.compile(r"(?<!\S)\|\|\|(?!\S)")  # a word of three bars is between columns, as in the files of fast_align
+UNNAMED = TextConfig()  # names no language
 Form = Literal["text", "records", "strings", "conllu"]  # the content of a file's lines
 STRINGS_AHEAD = 100  # a file of target strings must have an arc within this many lines
 
@@ -74,19 +75,17 @@ def with_languages_inside(settings: Mapping[str, Any], files: Sequence[str]) -> 
     return {**settings, "source_language": source or None, "target_language": target or None}
 
 
-def read_columns(
-    files: Sequence[str], bad: BadLines, languages: tuple[str | None, str | None] = (None, None)
-) -> Iterator[tuple[Line, ...]]:
+def read_columns(files: Sequence[str], bad: BadLines, text: TextConfig = UNNAMED) -> Iterator[tuple[Line, ...]]:
     """Yield the source and target of each pair, from files of `source TAB target` lines, from two parallel files, or
     from TMX and XLIFF files.
 
-    languages: to choose from a file that has more than two. An empty or bad line, or a line next to a bad one, has no
-    text. Raises BadInput.
+    text: names the languages to choose from a file that has more than two. An empty or bad line, or a line next to a
+    bad one, has no text. Raises BadInput.
     """
     if files and files[0].endswith(EXCHANGE):
         from synmt.text.exchange import open_exchange
 
-        for each in open_exchange(files, *languages):
+        for each in open_exchange(files, text.source_language, text.target_language):
             yield from each.columns(bad)
         return
     if not are_parallel(files):

@@ -183,7 +183,7 @@ def check_data(run: RunFile, plan: Plan) -> dict[str, int]:
 def _check_source(path: Path, needs: Fields) -> None:
     form, lines = source_form(read_lines([str(path)], "blank"))
     if form == "conllu":
-        raise BadInput("CoNLL-U is not text: convert it with synmt parse --input conllu", str(path))
+        raise BadInput("CoNLL-U is not text: convert it with synmt convert --input conllu", str(path))
     _check_trees(path, form, lines, needs)
 
 
