@@ -8,20 +8,29 @@ other direction,
 
 divided by the sum of all T. So the words are taught, not which of their subwords are similar.
 
+Tuning takes minutes. If it is interrupted, the same tuning continues from the state in the user's cache.
+
 Shapes: B pairs of J source and I target subwords of m source and n target words, padded; d width.
 """
 
+import hashlib
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
 
 import torch
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from torch.nn.functional import normalize, one_hot
 
 from synmt.alignment.encoders.encoder import Floats, PretrainedEncoder, padded
 from synmt.alignment.encoders.similarity import OF_MEANS, TEMPERATURE, Sentences, Similarity
-from synmt.streams import bar
+from synmt.model.files import save_tensors
+from synmt.parameters import check_header, check_shapes
+from synmt.streams import BadInput, bar, note
+from synmt.streams.paths import cache_folder
 
 EPOCHS = 2
 BATCH_TOKENS = 640  # number of pairs × length of the longer side
@@ -30,6 +39,9 @@ WARMUP = 20  # updates
 ROWS, COLUMNS = 4, 16  # inputs are padded to multiples: on a CPU, PyTorch keeps code for each shape that it has seen
 LONGEST = 400  # subwords; longer sentences do not teach
 LEAST = 1e-6
+SAVED_EVERY = 30.0  # seconds
+LONGEST_KEPT = 7 * 24 * 3600  # seconds; older states are removed
+MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
 @dataclass(frozen=True)
@@ -61,30 +73,108 @@ def tune(
         if 0 < max(len(x), len(y)) <= longest and each.any():
             lessons.append(_Lesson((x, y), (of_x, of_y), each))
     batches = list(_batches(lessons))
-    weights = list(encoder.weights.values())
-    dtypes = [weight.dtype for weight in weights]
-    for weight in weights:
+    weights = encoder.weights
+    dtypes = {name: weight.dtype for name, weight in weights.items()}
+    for weight in weights.values():
         weight.data = weight.data.float()
         weight.requires_grad_()
-    optimizer = torch.optim.AdamW(weights, lr=RATE)
+    optimizer = torch.optim.AdamW(weights.values(), lr=RATE)
     total, draws = EPOCHS * len(batches), random.Random(seed)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda update: min((update + 1) / WARMUP, (total - update) / max(1, total - WARMUP))
-    )
-    with bar("updates", total=total, desc="tuning") as line:
-        for _ in range(EPOCHS):
-            draws.shuffle(batches)
-            for batch in batches:
-                optimizer.zero_grad()
-                _loss(encoder, batch, means).backward()
-                torch.nn.utils.clip_grad_norm_(weights, 1.0)
-                optimizer.step()
-                schedule.step()
-                line.update()
-    for weight, dtype in zip(weights, dtypes, strict=True):
+    order: list[list[_Lesson]] = []
+    for _ in range(EPOCHS):
+        draws.shuffle(batches)
+        order += batches
+    state = _State.of(encoder, lessons, seed, optimizer)
+    done, saved = state.load(total), time.monotonic()
+    with bar("updates", total=total, initial=done, desc="tuning") as line:
+        for update, batch in enumerate(order[done:], start=done):
+            if time.monotonic() - saved > SAVED_EVERY:
+                state.save(update)
+                saved = time.monotonic()
+            rate = min((update + 1) / WARMUP, (total - update) / max(1, total - WARMUP))
+            optimizer.param_groups[0]["lr"] = RATE * rate
+            optimizer.zero_grad()
+            _loss(encoder, batch, means).backward()
+            torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
+            optimizer.step()
+            line.update()
+    state.remove()
+    for name, weight in weights.items():
         weight.requires_grad_(False)
-        weight.data, weight.grad = weight.data.bfloat16().to(dtype), None
+        weight.data, weight.grad = weight.data.bfloat16().to(dtypes[name]), None
     return Similarity.learn(encoder, sources[:OF_MEANS], targets[:OF_MEANS])
+
+
+@dataclass(frozen=True)
+class _State:
+    """The state of tuning, in a file of the user's cache: weights and moments of Adam, and how many updates are done.
+
+    path: None if the cache cannot be used; its name depends on all that decides the numbers.
+    """
+
+    path: Path | None
+    weights: Mapping[str, Tensor]
+    optimizer: torch.optim.AdamW
+
+    @classmethod
+    def of(
+        cls, encoder: PretrainedEncoder, lessons: Sequence[_Lesson], seed: int, optimizer: torch.optim.AdamW
+    ) -> "_State":
+        settings = encoder.checksum, encoder.layer, seed, EPOCHS, BATCH_TOKENS, RATE, WARMUP, torch.__version__
+        whole = hashlib.sha256(repr(settings).encode())
+        for lesson in lessons:
+            *lists, links = astuple(lesson)
+            whole.update(repr(lists).encode() + links.tobytes())
+        try:
+            path = cache_folder("tuning") / f"{whole.hexdigest()[:32]}.safetensors"
+            for each in path.parent.iterdir():
+                if time.time() - each.stat().st_mtime > LONGEST_KEPT:
+                    each.unlink()
+        except OSError as error:
+            note(f"if tuning is interrupted, it starts again: {error}")
+            path = None
+        return cls(path, encoder.weights, optimizer)
+
+    def save(self, update: int) -> None:
+        """Save the state before an update; a cache that is full is noted."""
+        if not self.path:
+            return
+        tensors = dict(self.weights)
+        for name, each in self.weights.items():  # a layer above the chosen one has no moments
+            tensors |= {f"{kind}.{name}": moments[kind] for kind in MOMENTS if (moments := self.optimizer.state[each])}
+        try:
+            save_tensors(self.path, tensors, {"update": str(update)})
+        except BadInput as error:
+            note(f"if tuning is interrupted, it starts again: {error}")
+
+    def load(self, total: int) -> int:
+        """Continue from the saved state; return the number of updates that are done, 0 without a state."""
+        if not self.path or not self.path.exists():
+            return 0
+        try:
+            check_header(self.path)
+            with safe_open(self.path, "pt") as file:
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+                done = int((file.metadata() or {})["update"])
+            taught = {name: each for name, each in self.weights.items() if f"{MOMENTS[0]}.{name}" in tensors}
+            moments = {f"{kind}.{name}": each for name, each in taught.items() for kind in MOMENTS}
+            check_shapes({**self.weights, **moments}, {name: list(each.shape) for name, each in tensors.items()})
+            if not 0 < done <= total or not all(each.isfinite().all() for each in tensors.values()):
+                raise ValueError("it is damaged")
+        except (OSError, ValueError, KeyError, SafetensorError) as error:
+            note(f"tuning starts again, since its state in {self.path} cannot be used: {error}")
+            return 0
+        for name, weight in self.weights.items():
+            weight.data.copy_(tensors[name])
+        for name, weight in taught.items():
+            own = {kind: tensors[f"{kind}.{name}"].to(weight.device) for kind in MOMENTS}
+            self.optimizer.state[weight] = {"step": torch.tensor(float(done)), **own}
+        note(f"tuning continues after {done} of {total} updates")
+        return done
+
+    def remove(self) -> None:
+        if self.path:
+            self.path.unlink(missing_ok=True)
 
 
 def _batches(lessons: Sequence[_Lesson]) -> Iterator[list[_Lesson]]:

