@@ -37,7 +37,6 @@ def setting(
     most: float = math.inf,
     *,
     metavar: str = "",
-    writes: bool = False,
     needs: str | tuple[str, ...] = (),
     unless: str | tuple[str, ...] = (),
     choices: tuple[str, ...] = (),
@@ -46,12 +45,11 @@ def setting(
 
     least, most: bounds of a number. LARGEST applies in any case, and no setting can be infinite or nan.
     metavar: name of the value in the help.
-    writes: whether it is a file to write.
     needs: conditions of which one must hold for the setting to have an effect; unless: conditions under which it has
         none. A condition is another field of the config ("sample"), or a field with a value ("format jsonl").
     choices: values that the type does not list, such as registered names.
     """
-    about = {"help": help_text, "least": least, "most": most, "metavar": metavar, "writes": writes, "choices": choices}
+    about = {"help": help_text, "least": least, "most": most, "metavar": metavar, "choices": choices}
     return field(default=default, metadata={**about, "needs": conditions(needs), "unless": conditions(unless)})
 
 
@@ -97,7 +95,6 @@ class Setting:
     least: float = 0
     most: float = math.inf
     metavar: str = ""
-    writes: bool = False
     needs: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     option: str = ""

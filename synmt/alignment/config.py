@@ -44,7 +44,6 @@ class LexiconConfig(Checked):
 class LinksConfig(Checked):
     """How links are completed and written."""
 
-    lexicon: str | None = setting(None, "also write the table of `synmt lexicon`", metavar="FILE", writes=True)
     end_punctuation: bool = setting(False, "link end punctuation only to end punctuation")
     tree_links: bool = setting(
         False, "link unlinked words with equal parts of speech if their heads or dependents are linked"

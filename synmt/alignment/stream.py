@@ -30,7 +30,7 @@ from synmt.alignment.pairs import check_links, pairs_of_links, read_pairs, with_
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair, are_parallel, read_columns
 from synmt.data.words import Sides, note_doubts, say_doubts, sides_of, words_of
-from synmt.model.files import check_free, write_output
+from synmt.model.files import check_free
 from synmt.options import config_of
 from synmt.streams import (
     BadInput,
@@ -73,7 +73,6 @@ def link_stream(
     was fitted to none, or if it should be tokenized differently.
     Raises BadInput; with `on_error="blank"`, a bad line gets no links and is counted instead.
     """
-    lexicon = Path(config.lexicon) if config.lexicon else None
     aligner = given.open()
     sides = sides_for(aligner, text)
     bad = BadLines(on_error)
@@ -81,7 +80,7 @@ def link_stream(
     columns = with_progress(read, "pairs", partial(_count, files))
     pairs = read_pairs(columns, needed(aligner, config), sides, config.max_words, bad)
     with processes(jobs, aligning(aligner, config), _open_aligning, given, config) as run:
-        _write(run, pairs, lexicon, advice(config))
+        _write(run, pairs, advice(config))
     say_doubts(bad, Notes(), *sides)
 
 
@@ -130,7 +129,6 @@ def symmetrize_stream(
     files: of the sentence pairs; without any, the lines of links are pairs of unknown words.
     """
     known, how = known_links(config, len(links))
-    lexicon = Path(config.lexicon) if config.lexicon else None
     bad, notes, sides = BadLines(on_error), Notes(), sides_of(text.languages, text.tokenizer or "words")
     if files:
         needs = OF_TREES if config.tree_links else NO_NEEDS
@@ -139,7 +137,7 @@ def symmetrize_stream(
         pairs = with_known_links(pairs, links, notes)
     else:
         pairs = pairs_of_links(links, config.max_words, bad, notes)
-    _write(alone(aligning(known, how)), pairs, lexicon, known.advice)
+    _write(alone(aligning(known, how)), pairs, known.advice)
     say_doubts(bad, notes, *sides)
 
 
@@ -190,7 +188,7 @@ def align_stream(
 
     say: report on stderr how long the fit takes. Under torchrun, all processes fit and the first one aligns.
     """
-    bad, lexicon = BadLines(on_error), Path(config.lexicon) if config.lexicon else None
+    bad = BadLines(on_error)
     needs = needed(new_aligner(fit.method, fit.settings), config, fit.settings)
     if fit.guide and any(needs):  # before parsing, which may take hours
         sides = sides_of(text.languages, text.tokenizer or "words")
@@ -201,7 +199,7 @@ def align_stream(
         if os.environ.get("RANK", "0") == "0":
             notes.say()
             progress = with_progress(fitting.pairs(), "pairs", lambda: len(fitting.bitext), "aligning")
-            _write(partial(map, aligning(fitting.aligner, config)), progress, lexicon, advice(config))
+            _write(partial(map, aligning(fitting.aligner, config)), progress, advice(config))
     bad.report()
 
 
@@ -307,12 +305,9 @@ def needed(aligner: AlignmentMethod, config: AlignConfig, settings: Settings | N
     return (needs[0] | TREES, needs[1] | TREES) if config.tree_links else needs
 
 
-def _write(
-    run: Run[list[SentencePair], list[Aligned]], pairs: Iterable[SentencePair], path: Path | None, advice: str
-) -> None:
-    """Write a line for each pair, and report on stderr if most have no link; run: aligns windows of pairs; path: of a
-    lexicon to write; advice: on how to get more links."""
-    lexicon = Lexicon(LexiconConfig()) if path else None
+def _write(run: Run[list[SentencePair], list[Aligned]], pairs: Iterable[SentencePair], advice: str) -> None:
+    """Write a line for each pair, and report on stderr if most have no link; run: aligns windows of pairs; advice: on
+    how to get more links."""
     total = unlinked = 0
     latest = Latest()
     under_way: deque[list[SentencePair]] = deque()
@@ -330,12 +325,8 @@ def _write(
                 output.write(line)
                 total += pair.is_whole
                 unlinked += pair.is_whole and not links
-                if lexicon:
-                    lexicon.add(pair, links)
             if latest.pauses():
                 output.flush()
-    if lexicon and path:
-        write_output(path, "".join(f"{row}\n" for row in lexicon.rows()).encode())
     note_unlinked(unlinked, total, advice)
 
 

@@ -11,7 +11,7 @@ from synmt.alignment import ALIGNERS, DEFAULT, PUBLISHED
 from synmt.alignment.choice import RULES, SHARED, default_method, settings_of_fit, users
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.statistical import LETTERS
-from synmt.cli.options import Method, input_files, on_error, usage
+from synmt.cli.options import LEXICON, Method, input_files, on_error, usage
 from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import OneOf, SectionCommand, in_section, options_of, options_of_components
 from synmt.components import ENCODER_COMPONENTS
@@ -54,6 +54,7 @@ HINTS = {
     "--fit": f"synmt align always trains an aligner; {LINK}",
     "--jobs": f"an aligner is trained in one process; {LINK}, in several",
     "--links-from": "`synmt symmetrize LINKS LINKS` combines files of links",
+    "--lexicon": LEXICON,
 }
 of_aligner, of_fit = in_section("Aligner"), in_section("Training")
 

@@ -8,7 +8,7 @@ import click
 from synmt.alignment import ALIGNERS
 from synmt.alignment.choice import RULES_OF_LINK
 from synmt.alignment.config import AlignConfig
-from synmt.cli.options import Method, input_files, on_error, usage
+from synmt.cli.options import LEXICON, Method, input_files, on_error, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.options import MOST_JOBS, config_of
@@ -26,7 +26,9 @@ COMMON = "symmetrize threshold format scores jobs method source-language target-
 of_aligner = in_section("Aligner")
 
 
-@click.command("link", cls=SectionCommand, epilog=EPILOG, rules=RULES_OF_LINK, common=COMMON)
+@click.command(
+    "link", cls=SectionCommand, epilog=EPILOG, rules=RULES_OF_LINK, hints={"--lexicon": LEXICON}, common=COMMON
+)
 @click.argument("model", type=Reads(path_type=Path))
 @input_files
 @options_of(AlignConfig, "Links")

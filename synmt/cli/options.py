@@ -12,6 +12,8 @@ from synmt.cli.sections import OneOf, in_section
 from synmt.streams import BadInput, WrongUsage
 from synmt.text.bpe import Bpe, Segment
 
+LEXICON = "`synmt lexicon LINKS FILE` makes the table of linked words"
+
 input_files = click.argument(
     "files", nargs=-1, metavar="[FILE]...", type=Reads(), callback=lambda context, parameter, files: or_stdin(files)
 )

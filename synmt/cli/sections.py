@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from synmt.cli.paths import Reads, Writes, check_paths
+from synmt.cli.paths import Reads, check_paths
 from synmt.options import (
     CHOOSING,
     CODE,
@@ -379,7 +379,7 @@ def _option(setting: Setting, short: str, preset: bool, **page: Any) -> Decorato
 def _type(setting: Setting) -> Any:
     """Return the click type that checks the values of a setting."""
     if setting.metavar in PATHS:
-        return Writes(folder=False) if setting.writes else Reads()
+        return Reads()
     if setting.metavar in (CODE, REGIONAL):
         return Language(setting.metavar)
     if setting.choices:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from synmt.alignment.config import SymmetrizeConfig
-from synmt.cli.options import on_error, usage
+from synmt.cli.options import LEXICON, on_error, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.options import Choice, Rules, config_of, option_names
@@ -23,9 +23,9 @@ Examples:
   synmt symmetrize test.links --pairs test.de --pairs test.en --scores
 """
 FILES = "name the files of links without an option: synmt symmetrize FORWARD BACKWARD"
-HINTS = {"-i": FILES, "-j": FILES, "-c": "--heuristic names how the directions are merged"}
+HINTS = {"-i": FILES, "-j": FILES, "-c": "--heuristic names how the directions are merged", "--lexicon": LEXICON}
 HOW = {"heuristic", "threshold"}
-OF_WORDS = {"lexicon", "end-punctuation", "tree-links", "scores"}
+OF_WORDS = {"end-punctuation", "tree-links", "scores"}
 OTHERS = {*option_names(SymmetrizeConfig)} - HOW - OF_WORDS
 
 

@@ -1,4 +1,4 @@
-"""The table of linked words and terms: a slow twin counts them, and `--lexicon` writes the same table."""
+"""The table of linked words and terms: a slow twin counts them."""
 
 import csv
 from io import StringIO
@@ -14,7 +14,7 @@ from synmt.alignment.lexicon import COLUMNS, Lexicon
 from synmt.data.records import SentencePair
 from synmt.streams import Line
 from synmt.trees.record import ParseRecord
-from tests.cli.commands import is_one_line_of_error, is_wrong_usage, synmt
+from tests.cli.commands import is_one_line_of_error, synmt
 
 LINE = Line("", "", 0)
 words = st.lists(st.sampled_from(["a", "A", "b", "c,", '"']), min_size=1, max_size=4)
@@ -86,21 +86,3 @@ def test_lemmas(files: Path) -> None:
     assert is_one_line_of_error(done, "records:1: ") and "lemmas" in done.stderr
     done = synmt("lexicon", files / "one", files / "pairs")
     assert is_one_line_of_error(done, "has links for only 1 of the sentence pairs")
-
-
-def test_it_is_written_next_to_the_links(tmp_path: Path) -> None:
-    """By `--lexicon`, as `synmt lexicon` does."""
-    (tmp_path / "links").write_text("0-0 1-1\n\n0-1 1-0\n")
-    pairs = "das haus\tthe house\n\nhaus das\tthe house\n"
-    asked = ["symmetrize", tmp_path / "links", "--pairs", "-", "--tokenizer", "none", "--lexicon"]
-    done = synmt(*asked, tmp_path / "words.tsv", text=pairs)
-    assert (done.returncode, done.stdout) == (0, "0-0 1-1\n\n0-1 1-0\n")
-    assert (tmp_path / "words.tsv").read_text().splitlines()[1:] == [
-        "das\tthe\t2\t1.000000\t1.000000\t1\tdas haus\tthe house",
-        "haus\thouse\t2\t1.000000\t1.000000\t1\tdas haus\tthe house",
-    ]
-    assert (
-        synmt("lexicon", tmp_path / "links", "--tokenizer", "none", text=pairs).stdout
-        == (tmp_path / "words.tsv").read_text()
-    )
-    assert is_wrong_usage(synmt(*asked, tmp_path / "missing" / "words.tsv", text=pairs), "missing is missing")

@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from synmt.alignment.lexicon import COLUMNS
 from synmt.cli.paths import Writes
 from synmt.cli.program import run
 from synmt.model.files import ASIDE, remove_unfinished, write_output
@@ -261,28 +260,17 @@ def test_an_output_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: p
     assert state(tmp_path) == before
 
 
-LINKS = "synmt symmetrize links --tokenizer none --pairs pairs --lexicon"
+WRITE = "python -c 'import sys, pathlib, synmt.model.files as f; f.write_output(pathlib.Path(sys.argv[1]), b\"new\")'"
 
 
-@pytest.fixture
-def pairs(tmp_path: Path) -> Path:
-    (tmp_path / "pairs").write_text("a b\tA B\n")
-    (tmp_path / "links").write_text("0-0 1-1\n")
-    return tmp_path
-
-
-ROWS = "".join(f"{each}\t{each.upper()}\t1\t1.000000\t1.000000\t1\ta b\tA B\n" for each in "ab")
-TABLE = "\t".join(COLUMNS) + f"\n{ROWS}"
-
-
-def test_fifos_are_written_into(pairs: Path) -> None:
-    os.mkfifo(pairs / "fifo")
-    for line in (f"cat fifo > got & {LINKS} fifo; wait", f"{LINKS} >(cat > got); sleep 0.5"):
-        done = shell(line, pairs)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "0-0 1-1\n", "")
-        assert (pairs / "got").read_text() == TABLE
-    assert (pairs / "fifo").is_fifo()
-    assert shell(f"{LINKS} /dev/stdout | cat", pairs).stdout == f"0-0 1-1\n{TABLE}"
+def test_fifos_are_written_into(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for line in (f"cat fifo > got & {WRITE} fifo; wait", f"{WRITE} >(cat > got); sleep 0.5"):
+        done = shell(line, tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert (tmp_path / "got").read_text() == "new"
+    assert (tmp_path / "fifo").is_fifo()
+    assert shell(f"{WRITE} /dev/stdout | cat", tmp_path).stdout == "new"
 
 
 def device(path: Path, minor: int) -> Path:
@@ -295,47 +283,37 @@ def device(path: Path, minor: int) -> Path:
     return path
 
 
-def test_devices_are_written_into(pairs: Path) -> None:
-    null, full = device(pairs / "null", 3), device(pairs / "full", 7)
-    (pairs / "to-null").symlink_to("null")
+def test_devices_are_written_into(tmp_path: Path) -> None:
+    null, full = device(tmp_path / "null", 3), device(tmp_path / "full", 7)
+    (tmp_path / "to-null").symlink_to("null")
     for name in ("null", "to-null"):
-        assert synmt_with(pairs, name) == (0, "0-0 1-1\n", "")
-    assert synmt_with(pairs, "full") == (1, "0-0 1-1\n", "synmt symmetrize: full: No space left on device\n")
-    assert null.is_char_device() and full.is_char_device() and (pairs / "to-null").is_symlink()
+        write_output(tmp_path / name, b"new")
+    with pytest.raises(BadInput, match="full: No space left on device"):
+        write_output(full, b"new")
+    assert null.is_char_device() and full.is_char_device() and (tmp_path / "to-null").is_symlink()
     with ThreadPoolExecutor(1) as pool:  # nobody reads the rest
-        os.mkfifo(pairs / "fifo")
-        closed = pool.submit(lambda: (pairs / "fifo").open("rb").close())
+        os.mkfifo(tmp_path / "fifo")
+        closed = pool.submit(lambda: (tmp_path / "fifo").open("rb").close())
         with pytest.raises(BadInput, match="fifo: Broken pipe"):
-            write_output(pairs / "fifo", bytes(10**7))
+            write_output(tmp_path / "fifo", bytes(10**7))
         closed.result()
 
 
-def synmt_with(pairs: Path, name: str) -> tuple[int, str, str]:
-    done = shell(f"{LINKS} {name}", pairs)
-    return done.returncode, done.stdout, done.stderr
+@pytest.mark.parametrize("words", ["--report out > out", "--report out 2> out", "--report /dev/stdout > out"])
+def test_no_output_replaces_a_stream_of_the_command(words: str, tmp_path: Path) -> None:
+    (tmp_path / "file.toml").touch()
+    done = shell(f"synmt run file.toml {words}", tmp_path)
+    assert done.returncode == 2 and sorted(path.name for path in tmp_path.iterdir()) == ["file.toml", "out"]
+    assert "would be written over standard" in done.stderr + (tmp_path / "out").read_text()
 
 
-@pytest.mark.parametrize("words", ["--lexicon out > out", "--lexicon out 2> out", "--lexicon /dev/stdout > out"])
-def test_no_output_replaces_a_stream_of_the_command(words: str, pairs: Path) -> None:
-    (pairs / "to-pairs").symlink_to("pairs")
-    done = shell(f"synmt symmetrize links --pairs pairs {words}", pairs)
-    assert done.returncode == 2 and sorted(path.name for path in pairs.iterdir()) == [
-        "links",
-        "out",
-        "pairs",
-        "to-pairs",
-    ]
-    assert "would be written over standard" in done.stderr + (pairs / "out").read_text()
-
-
-def test_an_input_pipe_is_no_output(pairs: Path) -> None:
-    os.mkfifo(pairs / "fifo")
-    assert is_wrong_usage(shell("synmt symmetrize links --pairs fifo --lexicon fifo", pairs), "over the input fifo")
-    done = shell("cat pairs | synmt symmetrize links --pairs - --lexicon /dev/stdin", pairs)
+def test_an_input_pipe_is_no_output(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    assert is_wrong_usage(shell("synmt run fifo --report fifo", tmp_path), "over the input fifo")
+    done = shell("echo | synmt run - --report /dev/stdin", tmp_path)
     assert is_wrong_usage(done, "over the input standard input")
 
 
 def test_two_outputs_are_not_written_inside_each_other(tmp_path: Path) -> None:
-    (tmp_path / "m").mkdir()
-    given = ["align", "--out", tmp_path / "m", "--lexicon"]
-    assert is_wrong_usage(synmt(*given, tmp_path / "m" / "config.json"), "--out and --lexicon would both write")
+    given = ["train", "--tsv", "-", "--out", tmp_path / "m", "--prepared"]
+    assert is_wrong_usage(synmt(*given, tmp_path / "m" / "columns"), "--out and --prepared would both write")

@@ -96,8 +96,8 @@ def test_every_path_declares_whether_it_is_read_or_written() -> None:
     neither = {name for name, each in parameters(click.Path) if not isinstance(each.type, Reads)}
     assert neither == {"run --data", "inspect run --data"}
     assert {name for name, _ in parameters(Writes)} == {
-        "align --out", "align --lexicon", "link --lexicon", "average --out", "export --out", "run --out",
-        "run --report", "symmetrize --lexicon", "train --out", "train --prepared",
+        "align --out", "average --out", "export --out", "run --out",
+        "run --report", "train --out", "train --prepared",
     }  # fmt: skip
 
 
@@ -173,8 +173,8 @@ def test_two_outputs_of_a_command_must_differ(tmp_path: Path) -> None:
 
 def test_standard_input_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "pairs").write_text("a\tb\n")
-    for line in ("synmt link model --lexicon pairs < pairs", "synmt link model --lexicon pairs pairs"):
-        assert is_wrong_usage(shell(line, tmp_path), "--lexicon pairs would write over the input")
+    for line in ("synmt align --out pairs < pairs", "synmt align --out pairs pairs"):
+        assert is_wrong_usage(shell(line, tmp_path), "--out pairs would write over the input")
     assert (tmp_path / "pairs").read_text() == "a\tb\n"
 
 
