@@ -44,7 +44,7 @@ Examples:
 @click.option(
     "--out", type=Writes(folder=True, path_type=Path), help="Folder for all output.  [default: FILE without its suffix]"
 )
-@in_section("Options", unless="--list")(
+@in_section("Options")(
     "--jobs", type=click.IntRange(1, MOST_JOBS), default=1, metavar="N",
     help="Do N steps at a time, and parse with N processes.",
 )  # fmt: skip

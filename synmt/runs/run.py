@@ -118,7 +118,8 @@ class Run:
         in a comment: the step's state, name and command. Raises BadInput for output of other inputs."""
         known, folder = dict[Path, bool](), self.work.folder
         data = ["--data", str(self.data)] if self.data else []
-        words = join(["synmt", "run", str(self.file), *data, "--out", str(folder.path)])
+        jobs = ["--jobs", str(self.jobs)] if self.jobs > 1 else []
+        words = join(["synmt", "run", str(self.file), *data, "--out", str(folder.path), *jobs])
         for number, step in enumerate(self.work.steps, 1):
             state = "done" if folder.is_done(step, known) else "to do"
             yield f"{words} --task {number}  # {state}: {step.line()}"
