@@ -27,6 +27,8 @@ OF_LINKS = frozenset({"symmetrize"})
 OF_WEIGHTS = OF_LINKS | {"threshold", "temperature"}
 OF_VOTES = "threshold", "temperature"  # settings of SymmetrizeConfig
 ALL_OF_LINKS = OF_WEIGHTS | {"links-by", "predictions"}
+JSON = "jsonl", "phrases"  # formats of links
+IN_JSON = tuple(f"format {each}" for each in JSON)  # conditions of settings
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,12 @@ class LinksConfig(Checked):
     tree_links: bool = setting(
         False, "link unlinked words with equal parts of speech if their heads or dependents are linked"
     )
-    format: Literal["pharaoh", "talp", "jsonl"] = setting("pharaoh", "`i-j` from 0; from 1; or JSON lines with scores")
+    format: Literal["pharaoh", "talp", "jsonl", "phrases"] = setting(
+        "pharaoh", "`i-j` from 0; from 1; JSON lines with scores; or these with chunks of linked words and phrase pairs"
+    )
     scores: bool = setting(
         False, "write link scores, `i-j:0.93`, and the confidence of each pair; in JSON, scores of all word pairs"
     )
-    phrases: bool = setting(False, "in JSON, add chunks of linked words and phrase pairs", needs="format jsonl")
     max_words: int = setting(1000, "skip and count pairs with more words on a side", 1, most=10**6)
 
 
@@ -69,12 +72,10 @@ class AlignConfig(LinksConfig):
         None,
         "divide the log-odds of scores; above 1 lowers confidence (the aligner's own, or 1)",
         0.01,
-        needs=("scores", "format jsonl"),
+        needs=("scores", *IN_JSON),
         most=100,
     )
-    predictions: bool = setting(
-        False, "in JSON, add whether the aligner predicts each target word", needs="format jsonl"
-    )
+    predictions: bool = setting(False, "in JSON, add whether the aligner predicts each target word", needs=IN_JSON)
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class SymmetrizeConfig(LinksConfig):
         None,
         "in a vote, divide the log-odds of scores; above 1 lowers confidence (1)",
         0.01,
-        needs=("scores", "format jsonl"),
+        needs=("scores", *IN_JSON),
         most=100,
     )
 

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from synmt.alignment.aligner import AlignmentMethod, Predictor, Tempered, TwoReadings, open_aligner
-from synmt.alignment.config import OF_VOTES, AlignConfig, SymmetrizeConfig, Vote
+from synmt.alignment.config import JSON, OF_VOTES, AlignConfig, SymmetrizeConfig, Vote
 from synmt.alignment.derived import agreement, chunks, phrases, tree_links
 from synmt.alignment.extraction import ExtractedLinks, Extraction, SoftLinks, extract
 from synmt.data.records import SentencePair
@@ -141,15 +141,15 @@ def reading(aligner: Reader, config: AlignConfig) -> Reader:
 
 def _temperature(aligner: AlignmentMethod | KnownLinks, config: AlignConfig) -> float:
     """Return the temperature of the scores, 1 if none are written."""
-    if config.format != "jsonl" and not config.scores:
+    if config.format not in JSON and not config.scores:
         return 1.0
     return config.temperature or (aligner.temperature if isinstance(aligner, Tempered) else 1.0)
 
 
 def _line(pair: SentencePair, extracted: ExtractedLinks, predicted: list[bool] | None, config: AlignConfig) -> str:
     if not pair.is_whole:
-        return "{}" if config.format == "jsonl" else ""
-    if config.format != "jsonl":
+        return "{}" if config.format in JSON else ""
+    if config.format not in JSON:
         base = int(config.format == "talp")  # number of the first word
         if config.scores:
             return f"{write_scores(extracted.links, base)}\t{extracted.confidence:.6f}"
@@ -168,7 +168,7 @@ def _line(pair: SentencePair, extracted: ExtractedLinks, predicted: list[bool] |
         fields["agreement"] = round(agreement(extracted.links, pair.source, pair.target), 6)
     if config.scores:
         fields["scores"] = [[round(score, 6) for score in row] for row in extracted.scores.tolist()]
-    if config.phrases:
+    if config.format == "phrases":
         fields["chunks"] = chunks(extracted.links.keys())
         fields["phrases"] = phrases(extracted.links.keys())
     if predicted is not None:

@@ -32,7 +32,7 @@ Methods = MethodName | AnyAligner | Sequence[MethodName | AnyAligner]
 Syntax = str | EncoderComponent | Sequence[str | EncoderComponent]
 Config = TypeVar("Config", bound=LinksConfig)
 OF_COMMAND = {name: Setting(name, default, option=name) for name, default in (("device", "auto"), ("resume", False))}
-OF_LINES = "format", "scores", "phrases", "predictions"  # settings of the lines that commands write
+OF_LINES = "format", "scores", "predictions"  # settings of the lines that commands write
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from synmt.alignment.config import SymmetrizeConfig
+from synmt.alignment.config import JSON, SymmetrizeConfig
 from synmt.cli.options import LEXICON, on_error, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section, options_of
@@ -56,8 +56,8 @@ def command(links: tuple[str, ...], pairs: tuple[str, ...], on_error: OnError, *
     """
     with usage():
         config = config_of(SymmetrizeConfig, settings)
-    if config.format == "jsonl" and not pairs:
-        raise WrongUsage("--format jsonl needs --pairs")
+    if config.format in JSON and not pairs:
+        raise WrongUsage(f"--format {config.format} needs --pairs")
     from synmt.alignment.stream import symmetrize_stream
     from synmt.data.records import with_languages_of
 

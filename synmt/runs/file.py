@@ -26,9 +26,8 @@ OWN = {
     "parse": ("input", "again", "format", "jobs"),
     "translate": ("format", "n-best", "task", "tokenizer"),
     "align": ("source-language", "target-language", "tokenizer", "out", "resume", "seed", "format", "jobs",
-              "scores", "phrases", "predictions", "max-words"),
-    "symmetrize": ("source-language", "target-language", "tokenizer", "format", "scores", "phrases",
-                   "max-words"),
+              "scores", "predictions", "max-words"),
+    "symmetrize": ("source-language", "target-language", "tokenizer", "format", "scores", "max-words"),
     "project": ("aligner", "source-language", "target-language", "tokenizer"),
     "challenge query": ("format", "text", "links", "source", "target", "min-move"),
 }  # fmt: skip
