@@ -11,9 +11,9 @@ from synmt.alignment import ALIGNERS, DEFAULT, PUBLISHED
 from synmt.alignment.choice import RULES, SHARED, default_method, settings_of_fit, users
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.statistical import LETTERS
-from synmt.cli.options import LEXICON, Method, input_files, on_error, usage
+from synmt.cli.options import LEXICON, input_files, on_error, usage
 from synmt.cli.paths import Reads, Writes
-from synmt.cli.sections import OneOf, SectionCommand, in_section, options_of, options_of_components
+from synmt.cli.sections import OneOf, SectionCommand, SeveralOf, in_section, options_of, options_of_components
 from synmt.components import ENCODER_COMPONENTS
 from synmt.model.files import CONFIG_FILE
 from synmt.nn.config import TransformerConfig
@@ -62,7 +62,7 @@ of_aligner, of_fit = in_section("Aligner"), in_section("Training")
 @click.command("align", cls=SectionCommand, epilog=EPILOG, rules=RULES, hints=HINTS, common=COMMON)
 @input_files
 @of_aligner(
-    "--method", metavar="METHOD", type=Method(list(ALIGNERS)),
+    "--method", metavar="METHOD", type=SeveralOf(list(ALIGNERS)),
     help=f"Method below, or several joined by + (default: {DEFAULT}); see `--method METHOD --help`.",
 )  # fmt: skip
 @options_of(AlignConfig, "Links")

@@ -8,9 +8,9 @@ import click
 from synmt.alignment import ALIGNERS
 from synmt.alignment.choice import RULES_OF_LINK
 from synmt.alignment.config import AlignConfig
-from synmt.cli.options import LEXICON, Method, input_files, on_error, usage
+from synmt.cli.options import LEXICON, input_files, on_error, usage
 from synmt.cli.paths import Reads
-from synmt.cli.sections import SectionCommand, in_section, options_of
+from synmt.cli.sections import SectionCommand, SeveralOf, in_section, options_of
 from synmt.options import MOST_JOBS, config_of
 from synmt.streams import OnError
 from synmt.text.tokenization import TextConfig
@@ -35,7 +35,7 @@ of_aligner = in_section("Aligner")
 @options_of(TextConfig, "Text")
 @on_error
 @of_aligner(
-    "--method", metavar="METHOD", type=Method(list(ALIGNERS)),
+    "--method", metavar="METHOD", type=SeveralOf(list(ALIGNERS)),
     help="Read the links of the MODEL's networks by another method.",
 )  # fmt: skip
 @of_aligner("--device", metavar="NAME", default="auto", help="auto, cpu, cuda or cuda:N.")

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import click
 
-from synmt.alignment import ALIGNERS
 from synmt.cli.paths import Reads
 from synmt.cli.sections import OneOf, in_section
 from synmt.streams import BadInput, WrongUsage
@@ -42,14 +40,6 @@ bpe = in_section("Options")(
     callback=_segmenter,
     help="Split words into subwords with these BPE codes.",
 )
-
-
-class Method(OneOf):
-    """A method of alignment, or several joined by `+`."""
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        """Fail for a name that is not a method."""
-        return value if value in ALIGNERS else super().convert(value, parameter, context)
 
 
 def or_stdin(files: tuple[str, ...]) -> tuple[str, ...]:
