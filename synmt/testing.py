@@ -72,13 +72,16 @@ class Case:
         self.model = self.new_model()
 
     def _vocabulary(self) -> Vocabulary:
-        target, last = self.target.spelling.vocabulary(Counter(entry for each in self.entries for entry in each))
-        known = [END_TOKEN, UNKNOWN_TOKEN, *sorted(target), *sorted(last)]
+        target = self.target.spelling.vocabulary(Counter(entry for each in self.entries for entry in each))
+        known = [END_TOKEN, UNKNOWN_TOKEN, *sorted(target)]
         own = sorted({token for each in self.features for token in each.tokens} - set(known))
         labels: dict[str, list[str]] = {}
         for name, each in self.source.fields.items():
             if each.shape == "label":
                 labels[name] = sorted({label for one in self.features for label in one.values[name] if label})
+        lessons = [self.target.lessons(*each) for each in zip(records(), self.entries, strict=True)]
+        for name in self.target.labels:
+            labels[name] = sorted({label for one in lessons for label in one[name] if label})
         return Vocabulary(known, own, labels)
 
     def new_model(self, seed: int = 1) -> TranslationModel:
@@ -180,10 +183,11 @@ def _check_order(case: Case) -> None:
     target = corpus.batch([2], CPU)[1]
     states, _ = case.model.decoder(case.model.network, target, encoded)
     for changed in range(1, target.inputs.shape[1]):
-        shorter = case.entries[2][: changed - 1] if case.target.spelling.trees != "apart" else case.entries[2]
-        other = case.corpus([case.features[2]], [shorter]).batch([0], CPU)[1]
+        shorter = Corpus.empty(case.vocabulary, case.target, PrefixPlan(0, 1000))
+        shorter.append(case.features[2], case.entries[2][: changed - 1])
+        other = shorter.batch([0], CPU)[1]
         after, _ = case.model.decoder(case.model.network, other, encoded)
-        count = int((target.positions < len(shorter)).sum())
+        count = int((target.positions < changed - 1).sum())
         both = zip(states[:count], after[:count], strict=True)
         assert all(torch.allclose(one, new, atol=1e-4) for one, new in both), "a prediction depends on later tokens"
 
@@ -195,10 +199,12 @@ def _check_search(case: Case) -> None:
     for features, hypotheses in zip(case.features, found, strict=True):
         for each in hypotheses[:2]:
             alone = Corpus.empty(case.vocabulary, case.target, PrefixPlan(0, 1000))
-            alone.append(features, case.vocabulary.decode(each.ids))
+            labels = {name: ["", *each.labels] for name in case.target.labels}
+            alone.append(features, case.vocabulary.decode(each.ids), labels)
             with torch.no_grad():
                 source, target = alone.batch([0], CPU)
-                losses = case.model.loss(source, target).each[target.positions.argsort(stable=True)]
-            either = float(-losses.sum()), float(-losses[:-1].sum())  # with an end, or cut at the limit
+                losses = case.model.loss(source, target).each
+            end = int(target.positions.argmax())
+            either = float(-losses.sum()), float(losses[end] - losses.sum())  # with an end, or cut at the limit
             near = min(abs(each.log_probability - total) for total in either)
             assert near < 1e-2, f"a search finds {each.log_probability:.4f}, and forced decoding {either[0]:.4f}"

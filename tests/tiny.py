@@ -17,7 +17,7 @@ from synmt.nn.encoding import SourceBatch, encoder_hooks
 from synmt.nn.hooks import Part, SideRun
 from synmt.nn.prefixes import PrefixPlan
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
-from synmt.trees.arc_tokens import arc_labels, is_arc
+from synmt.trees.arc_tokens import arc_labels
 from synmt.trees.constituency import Tree, read_brackets
 from synmt.trees.record import ParseRecord
 
@@ -153,13 +153,12 @@ def target_records() -> list[ParseRecord]:
 def sources_and_vocabulary(system: str, target: str = "sequence") -> tuple[Sources, Vocabulary]:
     features = source_features(system)
     words = sorted({entry for sentence in target_entries(target) for entry in sentence})
-    if TARGET_SYSTEMS[target].spelling.trees == "apart":
-        words.sort(key=is_arc)
-    else:
-        words += sorted(set(TARGET_SYSTEMS[target].style.entries(arc_labels(words))) - set(words))
+    words += sorted(set(TARGET_SYSTEMS[target].style.entries(arc_labels(words))) - set(words))
     known = {token for sentence in features for token in sentence.tokens}
     named = [name for name, each in features[0].fields.items() if each.shape == "label"]
     labels = {name: sorted({each for f in features for each in f.values[name] if each}) for name in named}
+    for name in TARGET_SYSTEMS[target].labels:
+        labels[name] = sorted({each for lessons in target_lessons(target) for each in lessons[name] if each})
     vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *words], sorted(known - set(words)), labels)
     return Sources.encode(features, vocabulary), vocabulary
 
@@ -196,13 +195,25 @@ def target_entries(target: str) -> list[list[str]]:
     return [side.entries(record, segment if side.spelling.trees else whole) for record in target_records()]
 
 
-def string_of(target: str, entries: Sequence[str]) -> list[str]:
+def target_lessons(target: str) -> list[dict[str, Sequence[Any]]]:
+    """Return the fields for training alone of each target."""
+    return [
+        TARGET_SYSTEMS[target].lessons(*each) for each in zip(target_records(), target_entries(target), strict=True)
+    ]
+
+
+def target_labels(target: str) -> list[dict[str, Sequence[str]]]:
+    """Return the labels of each target that its decoder predicts."""
+    return [{name: each[name] for name in TARGET_SYSTEMS[target].labels} for each in target_lessons(target)]
+
+
+def string_of(target: str, entries: Sequence[str], labels: Sequence[str]) -> list[str]:
     """Return a target with its arcs, as `synmt transitions` writes it."""
     if TARGET_SYSTEMS[target].spelling.trees != "apart":
         return list(entries)
     from synmt.components.decoder.tags import transitions_of_tags
 
-    return transitions_of_tags(entries)
+    return transitions_of_tags(entries, labels)
 
 
 def whole(word: str) -> list[str]:

@@ -253,7 +253,8 @@ class DecoderComponent(Component):
     """A component of the decoder. By default, it behaves as in a plain Transformer on subwords.
 
     Fields come from two sources: `state_fields` of the decoder's state, in training and in a search; and `read`, which
-    needs the whole target, for the fields that `reads` declares, which are for training alone.
+    needs the whole target, for the fields that `reads` declares, which are for training alone. A field of labels gets
+    an output layer of its own, which predicts the label of each token that has one from the state after that token.
 
     prefixes: whether each position must see its whole prefix (True) or no later position (False); None: either.
     writes: how targets are written, if this component decides it: a class such as ArcSpelling.
@@ -276,9 +277,13 @@ class DecoderComponent(Component):
         """Return the state at the begin of sentence, such as WordState, if this component reads one."""
         return None
 
-    def read(self, record: ParseRecord, entries: Sequence[str]) -> Mapping[str, Sequence[int]]:
+    def read(self, record: ParseRecord, entries: Sequence[str]) -> Mapping[str, Sequence[Any]]:
         """Return the fields for training alone, by name, at the begin of sentence and each of these entries, [1+t]."""
         return {}
+
+    def share_of_labels(self) -> float:
+        """Return the weight of the loss of its labels in the total."""
+        return 1.0
 
     def parameters(self, config: TransformerConfig, vocabulary: Vocabulary) -> Mapping[str, Any]:
         """Return the parameters, tensors or modules, by name."""

@@ -28,13 +28,15 @@ Left = tuple[int, int]  # how many subwords and tokens a hypothesis may still ad
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
     """ids: the tokens, without the end of sentence.
-    log_probability: the model's log-probability of all tokens, in nats.
-    score: log_probability divided by the length penalty.
+    log_probability: the model's log-probability of all tokens and labels, in nats.
+    score: the log-probability of the tokens, divided by the length penalty.
+    labels: one per token, "" for a token without a label; none if the decoder predicts no labels.
     """
 
     ids: list[int]
     log_probability: float
     score: float
+    labels: Sequence[str] = ()
 
 
 class Output:
@@ -64,8 +66,9 @@ class Output:
         """Complete the hypotheses of each sentence, best first. encoded: `model.encode` of the sources."""
         return found
 
-    def read(self, entries: Sequence[str]) -> tuple[ParseRecord, list[str] | None]:
-        """Return the words of an output, with their tree if it has one, and that tree as a string with arcs."""
+    def read(self, entries: Sequence[str], labels: Sequence[str] = ()) -> tuple[ParseRecord, list[str] | None]:
+        """Return the words of an output, with their tree if it has one, and that tree as a string with arcs. labels: as
+        in Hypothesis."""
         return ParseRecord(tokens=join_subwords([entry for entry in entries if not is_structural(entry)])), None
 
     def after(self, token: int, state: Any, left: Left) -> tuple[Any, Left]:
@@ -143,7 +146,7 @@ class ArcOutput(Output):
 
     writes_trees = True
 
-    def read(self, entries: Sequence[str]) -> tuple[ParseRecord, list[str] | None]:
+    def read(self, entries: Sequence[str], labels: Sequence[str] = ()) -> tuple[ParseRecord, list[str] | None]:
         assert self.automaton
         return read_string(list(entries), self.automaton.style)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from synmt.components.contract import Automaton
 from synmt.text.bpe import Segment
-from synmt.text.vocabulary import Draft, Vocabulary
+from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, arc_labels, is_arc
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import State, transitions_of_record
@@ -20,18 +20,15 @@ if TYPE_CHECKING:
 class Spelling:
     """How records are written as vocabulary entries. By default, as subwords only.
 
-    trees: where the tree of a target is written. "among": between its words. "apart": in entries that are predicted
-    together with the next token, that the decoder never reads, and that come last in the vocabulary.
+    trees: where the tree of a target is written. "among": between its words. "apart": in labels of its words.
     needs: the fields that a target's record must have.
     style: how arcs are spelled, if the targets contain any.
-    share: the weight, in the total loss, of entries that are never read.
     """
 
     trees: ClassVar[Literal["", "among", "apart"]] = ""
     needs: ClassVar[frozenset[str]] = frozenset()
 
     style: ArcStyle = field(default_factory=ArcStyle)
-    share: float = 1.0
 
     def state(self) -> Any:
         """Return the state of the decoder at the begin of sentence, None if targets need none."""
@@ -44,29 +41,17 @@ class Spelling:
         """
         return [subword for word in record.tokens for subword in segment(word)]
 
-    def read(self, entries: Sequence[str]) -> Sequence[str]:
-        """Return the entries that the decoder reads."""
-        return entries
-
     def subwords(self, entries: Sequence[str]) -> int:
         """Return how many entries of a target are subwords."""
         return len(entries)
-
-    def flaw(self, entries: Sequence[str], vocabulary: Vocabulary | Draft) -> str:
-        """Return why a target cannot be learned with this vocabulary, to follow "pairs with"; "" if it can."""
-        return ""
 
     def relations(self, entries: Sequence[str]) -> list[str]:
         """Return the relations of all arcs among vocabulary entries, sorted and without duplicates."""
         return []
 
-    def vocabulary(self, counts: Counter[str]) -> tuple[Counter[str], Counter[str]]:
-        """Return the entries that a vocabulary needs, with their counts in targets, and entries that must come last."""
-        return counts, Counter()
-
-    def unread(self, vocabulary: Vocabulary) -> int:
-        """Return how many entries at the end of a vocabulary are never read. Raises ValueError for one elsewhere."""
-        return 0
+    def vocabulary(self, counts: Counter[str]) -> Counter[str]:
+        """Return the entries that a vocabulary needs, with their counts in targets."""
+        return counts
 
     def output(self, vocabulary: Vocabulary, automaton: Automaton | None, trees: int | None = None) -> "Output":
         """Return how a search writes such targets. automaton: of the decoder's states, if it has any; trees: the number
@@ -95,11 +80,11 @@ class ArcSpelling(Spelling):
     def relations(self, entries: Sequence[str]) -> list[str]:
         return arc_labels(entries)
 
-    def vocabulary(self, counts: Counter[str]) -> tuple[Counter[str], Counter[str]]:
+    def vocabulary(self, counts: Counter[str]) -> Counter[str]:
         """Return all entries, and the arcs of each relation in both directions, even arcs that did not occur."""
         every = Counter(counts)
         every.update(dict.fromkeys(self.style.entries(arc_labels(counts)), 0))
-        return every, Counter()
+        return every
 
     def output(self, vocabulary: Vocabulary, automaton: Automaton | None, trees: int | None = None) -> "Output":
         from synmt.components.output import ArcOutput

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,8 +25,7 @@ class Corpus:
     """Sentence pairs: the sources, and a row for each target. The ids of a target include its end of sentence; its
     `words` count that, too, but no arcs. The values of its fields begin at the begin of sentence.
 
-    side: of the target; automaton: of the decoder's states, if it has any; plan: for a decoder that reads prefixes;
-    unread: the number of entries at the end of the target vocabulary that the decoder never reads.
+    side: of the target; automaton: of the decoder's states, if it has any; plan: for a decoder that reads prefixes.
     links: between the tokens of a pair, (target, source), each [k,2], for a model that learns them.
     bare: the sources without their trees; a batch uses each of them with probability `tree_dropout`.
     segmentations: the number of consecutive rows per pair, each with other subwords of the same words.
@@ -36,7 +36,6 @@ class Corpus:
     targets: Sequence[Row] = field(default_factory=list)
     side: TargetSide = WORDS
     plan: PrefixPlan | None = None
-    unread: int = 0
     automaton: Automaton | None = None
     links: list[Ids] = field(default_factory=list)
     bare: Sources = field(default_factory=Sources)
@@ -49,14 +48,14 @@ class Corpus:
     ) -> "Corpus":
         """Return an empty corpus for a target side, with the plan if it reads prefixes."""
         plan = plan if side.reads_prefixes else None
-        unread, automaton = side.spelling.unread(vocabulary), side.automaton(vocabulary) if side.fields else None
-        return cls(vocabulary, Sources(), [], side, plan, unread, automaton, tree_dropout=tree_dropout)
+        automaton = side.automaton(vocabulary) if side.fields else None
+        return cls(vocabulary, Sources(), [], side, plan, automaton, tree_dropout=tree_dropout)
 
     def append(
         self,
         source: SourceFeatures,
         target: Sequence[str],
-        lessons: Mapping[str, Sequence[int]] | None = None,
+        lessons: Mapping[str, Sequence[Any]] | None = None,
         bare: SourceFeatures | None = None,
     ) -> None:
         """Add a pair: the input of the encoder, and the vocabulary entries that the decoder should write.
@@ -76,21 +75,15 @@ class Corpus:
         self, indices: Sequence[int], device: torch.device, random: torch.Generator | None = None
     ) -> tuple[SourceBatch, TargetBatch]:
         """Return the tensors of pairs; random: draws trees to drop, and prefixes, on the CPU."""
-        source, rows = self._source(indices, device, random), [self.targets[index] for index in indices]
-        golds = [row["ids"] for row in rows]
-        target = self._unread_apart(golds, device) if self.unread else self._target(golds, device, random)
-        length = target.inputs.shape[1]
-        for name, own in self.side.fields.items():
-            if name in rows[0]:
-                target.fields[name] = sent(padded(own, [row[name][:length] for row in rows], length), device)
+        source = self._source(indices, device, random)
+        target = self._target([self.targets[index] for index in indices], device, random)
         if self.links:
             target.links = batch_links([self.links[i] for i in indices], device)
         return source, target
 
-    def _target(self, golds: Sequence[Ids], device: torch.device, random: torch.Generator | None) -> TargetBatch:
-        """Return targets all of whose entries the decoder reads; each is predicted from the entries before it."""
+    def _target(self, rows: Sequence[Row], device: torch.device, random: torch.Generator | None) -> TargetBatch:
         vocabulary = self.vocabulary
-        gold, lengths = pad(golds, vocabulary.padding)
+        gold, lengths = pad([row["ids"] for row in rows], vocabulary.padding)
         inputs = torch.empty_like(gold)
         inputs[:, 0] = vocabulary.begin
         inputs[:, 1:] = gold[:, :-1]
@@ -103,13 +96,26 @@ class Corpus:
             positions = torch.from_numpy(sentences * gold.shape[1] + ends - 1)
             counts = None if (weights == 1).all() else sent(torch.from_numpy(weights), device)
             prefixes = self.plan.packs(sentences, ends, gold.shape, device)
+        fields = {
+            name: padded(own, [row[name] for row in rows], gold.shape[1])
+            for name, own in self.side.fields.items()
+            if name in rows[0]
+        }
+        labels, tokens = {}, int(lengths.sum())
+        for name in self.side.labels.keys() & fields.keys():
+            numbers = fields[name].flatten()[positions]
+            places = numbers.nonzero().squeeze(1)
+            labels[name] = sent(places, device), sent(numbers[places] - 1, device)
+            tokens += int(fields[name].count_nonzero())
         return TargetBatch(
             sent(inputs, device),
             sent(positions, device),
             sent(gold.flatten()[positions], device),
-            int(lengths.sum()),
+            tokens,
             counts,
-            prefixes=prefixes,
+            {name: sent(each, device) for name, each in fields.items()},
+            labels,
+            prefixes,
         )
 
     def _source(self, indices: Sequence[int], device: torch.device, random: torch.Generator | None) -> SourceBatch:
@@ -121,23 +127,6 @@ class Corpus:
         sides = [self.bare if is_bare else self.sources for is_bare in drawn]
         rows = [side.rows[index] for side, index in zip(sides, indices, strict=True)]
         return Sources(self.sources.fields, rows).batch(range(len(rows)), padding, device)
-
-    def _unread_apart(self, golds: Sequence[Ids], device: torch.device) -> TargetBatch:
-        """Return targets with entries that the decoder predicts from the tokens before them, but never reads."""
-        vocabulary = self.vocabulary
-        are_read = [gold < len(vocabulary.target) - self.unread for gold in golds]
-        tokens = [gold[each] for gold, each in zip(golds, are_read, strict=True)]
-        inputs, _ = pad([np.concatenate([[vocabulary.begin], each[:-1]]) for each in tokens], vocabulary.padding)
-        before = [row * inputs.shape[1] + each.cumsum() - each for row, each in enumerate(are_read)]
-        gold, read = np.concatenate(golds).astype(np.int64), np.concatenate(are_read)
-        places = [sent(torch.from_numpy(each.nonzero()[0]), device) for each in (read, ~read)]
-        return TargetBatch(
-            sent(inputs, device),
-            sent(torch.from_numpy(np.concatenate(before)), device),
-            sent(torch.from_numpy(gold), device),
-            len(gold),
-            unread=(places[0], places[1]),
-        )
 
     def parts(self, indices: Sequence[int]) -> list[list[int]]:
         """Split a batch into the parts that are computed one at a time; only a plan of prefixes needs several."""
@@ -161,7 +150,7 @@ class Corpus:
 
 def target_row(
     target: Sequence[str],
-    lessons: Mapping[str, Sequence[int]],
+    lessons: Mapping[str, Sequence[Any]],
     side: TargetSide,
     vocabulary: Vocabulary | Draft,
     automaton: Automaton | None = None,
@@ -169,11 +158,16 @@ def target_row(
     """Return a target and its fields as numbers; lessons: the fields for training alone."""
     words = 1 + sum(not is_structural(entry) for entry in target)
     row: Row = {"ids": np.array(vocabulary.encode_target(target), np.int32), "words": words}
-    fields = {name: side.fields[name].array(name, numbers) for name, numbers in lessons.items()}
+    fields = {
+        name: np.array(vocabulary.encode_labels(name, values), np.int32)
+        if name in side.labels
+        else side.fields[name].array(name, values)
+        for name, values in lessons.items()
+    }
     return {**row, **fields, **(state_fields(target, side, automaton) if automaton else {})}
 
 
 def state_fields(target: Sequence[str], side: TargetSide, automaton: Automaton) -> Row:
     """Return the fields of the decoder's state, from the begin of sentence on."""
-    found = automaton.fields(side.spelling.read(target))
+    found = automaton.fields(target)
     return {name: side.fields[name].array(name, numbers) for name, numbers in found.items()}

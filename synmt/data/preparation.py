@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class Example:
     line: Line
     source: SourceFeatures
     target: list[str]
-    lessons: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    lessons: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     links: Ids | None = None
     bare: SourceFeatures | None = None
     others: "list[Example]" = field(default_factory=list)
@@ -98,17 +98,19 @@ def _example(
     with left.naming():
         features = config.source.features(learned, segment, task)
         without = config.source.features(learned.without_trees(), segment, task) if bare else None
-        entries = component.target(pair.source, task) if task == "parse" else []
-    target = ParseRecord() if task == "parse" else config.learned(pair.target)
+        if task == "parse":
+            entries = component.target(pair.source, task)
+            return Example(left, features, entries, config.target.lessons(ParseRecord(), entries), bare=without)
+    target = config.learned(pair.target)
     with right.naming(), suppress(TreeNotDerivable):
-        if task != "parse":
-            entries = config.target.entries(target, segment)
-    return Example(left, features, entries, config.target.lessons(target, entries), bare=without)
+        entries = config.target.entries(target, segment)
+        return Example(left, features, entries, config.target.lessons(target, entries), bare=without)
+    return Example(left, features, [], bare=without)
 
 
 @dataclass
 class Frequencies:
-    """Frequencies in some examples: of the entries of sources and of targets, and of labels of sources, by name."""
+    """Frequencies in some examples: of the entries of sources and of targets, and of labels, by field."""
 
     source: Counter[str] = field(default_factory=Counter)
     target: Counter[str] = field(default_factory=Counter)
@@ -119,14 +121,16 @@ class Frequencies:
         counts = cls()
         for first in examples:
             for example in (first, *first.others):
-                counts.count(example.source, example.target)
+                counts.count(example.source, example.target, example.lessons)
         return counts
 
-    def count(self, source: SourceFeatures, target: Iterable[str]) -> None:
+    def count(
+        self, source: SourceFeatures, target: Iterable[str], lessons: Mapping[str, Sequence[Any]] | None = None
+    ) -> None:
         self.source.update(source.tokens)
         self.target.update(target)
-        for name, values in source.values.items():
-            if source.fields[name].shape == "label":
+        for name, values in [*source.values.items(), *(lessons or {}).items()]:
+            if len(values) and isinstance(values[0], str):
                 self.labels.setdefault(name, Counter()).update(label for label in values if label)
 
     def add(self, more: "Frequencies") -> None:
@@ -137,8 +141,7 @@ class Frequencies:
 
     def vocabulary(self, side: TargetSide) -> Vocabulary:
         """Return the counted entries and labels, and the entries that the side needs to write targets."""
-        target, last = side.spelling.vocabulary(self.target)
-        return Vocabulary.build(self.source, target, self.labels, last)
+        return Vocabulary.build(self.source, side.spelling.vocabulary(self.target), self.labels)
 
 
 def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabulary:
@@ -184,16 +187,18 @@ def usable(
     spelling = side.spelling
     for example in examples:
         target, why = example.target, ""
+        labels = [(name, each) for name in side.labels for each in example.lessons.get(name, ()) if each]
         if not target:
             why = "whose target tree has several roots"
         elif max(example.source.words, spelling.subwords(target)) > max_length:
             why = f"over {max_length} subwords"
-        elif flaw := spelling.flaw(target, vocabulary):
-            why = f"with {flaw}"
+        elif unknown := [name for name, each in labels if not vocabulary.knows_label(name, each)]:
+            why = f"with a {unknown[0]} that does not occur in training"
         if why:
             remarks.left_out.setdefault(why, []).append(example.line)
         else:
-            remarks.crossing += bool(spelling.trees) and any(map(is_lifted, filter(is_structural, target)))
+            arcs = [*filter(is_structural, target), *(each for _, each in labels)]
+            remarks.crossing += bool(spelling.trees) and any(map(is_lifted, arcs))
             yield example
 
 
@@ -298,8 +303,10 @@ def draft_window(
         "target": [target_row(each.target, each.lessons, side, draft) for each in forms],
         "bare": [source_row(each.bare, draft) for each in forms if each.bare],
     }
-    of_source = {"ids": [*draft.source], **{name: [*labels] for name, labels in draft.labels.items()}}
-    entries = {"source": of_source, "target": {"ids": [*draft.target]}, "bare": of_source}
+    labels = {name: [*numbers] for name, numbers in draft.labels.items()}
+    of_target = {name: labels.pop(name) for name in side.labels if name in labels}
+    of_source = {"ids": [*draft.source], **labels}
+    entries = {"source": of_source, "target": {"ids": [*draft.target], **of_target}, "bare": of_source}
     for name in SIDES if bare else SIDES[:2]:
         fields = lessons_of(side) if name == "target" else config.source.fields
         write_shard(shard(folder, number, name), columns_of(rows[name], fields), entries[name])
@@ -359,20 +366,22 @@ def open_corpus(
     Raises BadInput for files that are missing or damaged, or whose rows are not those of pairs.
     """
     of_source, target = config.source.fields, config.target
-    labels = {
-        name: 1 + len(vocabulary.labels.get(name, ())) for name, each in of_source.items() if each.shape == "label"
-    }
-    sources = of_source, {"ids": len(vocabulary.ids), **labels}
-    known = {"source": sources, "target": (target.fields, {"ids": len(vocabulary.target)})}
+
+    def most(ids: int, fields: Mapping[str, Field]) -> dict[str, int]:
+        labels = [name for name, each in fields.items() if each.shape == "label"]
+        return {"ids": ids, **{name: 1 + len(vocabulary.labels.get(name, ())) for name in labels}}
+
+    sources = of_source, most(len(vocabulary.ids), of_source)
+    known = {"source": sources, "target": (target.fields, most(len(vocabulary.target), target.fields))}
     if training.tree_dropout:
         known["bare"] = sources
     rows = {}
     with naming(folder):
         if not checksums or any(len(each) != len(known) for each in checksums):
             raise ValueError(f"expected shards of {' and '.join(known)}")
-        for (side, (fields, most)), own in zip(known.items(), zip(*checksums, strict=True), strict=True):
+        for (side, (fields, limits)), own in zip(known.items(), zip(*checksums, strict=True), strict=True):
             files = (shard(folder, number, side) for number in range(len(own)))
-            rows[side] = Shards([open_shard(*each, fields, most) for each in zip(files, own, strict=True)], fields)
+            rows[side] = Shards([open_shard(*each, fields, limits) for each in zip(files, own, strict=True)], fields)
     plan = PrefixPlan(training.prefixes, training.prefix_tokens)
     corpus = Corpus.empty(vocabulary, target, plan, training.tree_dropout)
     corpus.sources, corpus.targets = Sources(of_source, rows["source"]), rows["target"]

@@ -122,10 +122,8 @@ def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSenten
     translator = Translator.open(folder, torch.device("cpu"), SearchConfig(), TranslateConfig(format="jsonl"))
     model, vocabulary, target = translator.model, folder.vocabulary, folder.config.target
     best = beam_search(model, source, translator.search, translator.output)[0][0]
-    first_unread = len(vocabulary.target) - target.spelling.unread(vocabulary)
-    numbers = [number for number in best.ids if number < first_unread]
-    steps = [vocabulary.target[number] for number in numbers]  # what the decoder reads
-    inputs = torch.tensor([[model.begin, *numbers]])
+    steps = [vocabulary.target[number] for number in best.ids]
+    inputs = torch.tensor([[model.begin, *best.ids]])
     automaton = target.automaton(vocabulary)
     found = automaton.fields(steps) if automaton else {}
     fields = {name: torch.tensor(values, dtype=torch.int64).unsqueeze(0) for name, values in found.items()}

@@ -53,11 +53,21 @@ class TargetSide:
         found: dict[str, Field] = {}
         for each in self.components.values():
             for name, own in each.fields_by_name.items():
-                if own.shape != "token" or own.dtype.startswith("float"):
-                    raise ValueError(f"the field {name} of a decoder must be integers of tokens")
+                if own.shape == "pair" or own.dtype.startswith("float"):
+                    raise ValueError(f"the field {name} of a decoder must be integers or labels of tokens")
                 if found.setdefault(name, own) is not own:
                     raise ValueError(f"two components use the same name for fields: {name}")
         return found
+
+    @cached_property
+    def labels(self) -> dict[str, float]:
+        """Return the fields of labels that the decoder predicts, with the weights of their losses in the total."""
+        return {
+            name: each.share_of_labels()
+            for each in self.components.values()
+            for name, own in each.fields_by_name.items()
+            if own.shape == "label"
+        }
 
     @cached_property
     def spelling(self) -> Spelling:
@@ -108,10 +118,10 @@ class TargetSide:
         """Return the entries that the decoder should write, as `Spelling.entries`."""
         return self.spelling.entries(record, segment)
 
-    def lessons(self, record: ParseRecord, entries: Sequence[str]) -> dict[str, Sequence[int]]:
-        """Return the fields of a target for training alone, by name. Raises ValueError for undeclared ones."""
-        found: dict[str, Sequence[int]] = {}
-        entries = self.spelling.read(entries)
+    def lessons(self, record: ParseRecord, entries: Sequence[str]) -> dict[str, Sequence[Any]]:
+        """Return the fields of a target for training alone, by name. Raises ValueError for undeclared ones, and
+        TreeNotDerivable for a tree that they cannot express."""
+        found: dict[str, Sequence[Any]] = {}
         for name, each in self.components.items():
             declared = each.reads().keys()
             more = each.read(record, entries) if declared else {}
@@ -143,18 +153,20 @@ class TargetSide:
         return Output(self.automaton(vocabulary), free=True)
 
     def decoder(self, config: TransformerConfig, vocabulary: Vocabulary) -> "Decoder":
-        """Return the decoder. Raises ValueError for a vocabulary that lacks its tokens."""
-        from synmt.nn.decoders import CausalDecoder
+        """Return the decoder. Raises ValueError for a vocabulary that lacks its labels."""
+        from synmt.nn.decoders import CausalDecoder, LabelHead
         from synmt.nn.hooks import parts_of
         from synmt.nn.prefixes import PrefixDecoder
 
-        unread = self.spelling.unread(vocabulary)
-        if self.spelling.trees == "apart" and not unread:
-            raise ValueError(f"the target vocabulary lacks tokens of {'+'.join(self.components)}")
+        heads = {}
+        for name, share in self.labels.items():
+            if not vocabulary.labels.get(name):
+                raise ValueError(f"the vocabulary has no labels of the field {name}")
+            heads[name] = LabelHead(config.width, len(vocabulary.labels[name]), share)
         parts = parts_of(self.components, config, lambda each: each.parameters(config, vocabulary))
         fillers = {name: int(each.pad) for name, each in self.fields.items() if not each.training}
         kind = PrefixDecoder if self.reads_prefixes else CausalDecoder
-        return kind(config, parts, fillers, unread, self.spelling.share)
+        return kind(config, parts, fillers, heads)
 
     def settings(self) -> dict[str, Any]:
         """Return the settings from which `target_side` restores the side."""

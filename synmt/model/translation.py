@@ -5,6 +5,7 @@ Shapes: B sentences, n source positions, N target tokens of a batch that are pre
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +17,7 @@ from synmt.nn.config import TransformerConfig
 from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import Encoded, SourceBatch, cross_edits, encoder_hooks, hiding_bias
 from synmt.nn.hooks import Hooks, parts_of
-from synmt.nn.losses import Classes, Loss, cross_entropies, smoothed_cross_entropy
+from synmt.nn.losses import Loss, cross_entropies, smoothed_cross_entropy
 from synmt.nn.transformer import Transformer
 from synmt.text.vocabulary import UNKNOWN, Vocabulary
 
@@ -51,19 +52,30 @@ class TranslationModel(nn.Module):
         target = replace(target, inputs=drop_words(target.inputs, word_dropout))
         states, hooks = self.decoder(self.network, target, encoded)
         accuracies = joined_accuracies(encoded.hooks, hooks)
-        kinds = self.decoder.classes(self.network, target)
+        network, counts = self.network, target.counts
+        products = [(states, network.output_weight, network.output_bias, target.gold, smoothing, counts)]
+        shares = [1.0]
+        for name, (places, gold) in target.labels.items():
+            head: Any = self.decoder.heads[name]
+            own = None if counts is None else counts[places]
+            products.append((states[places], head.weight, head.bias, gold, smoothing, own))
+            shares.append(head.share)
         if torch.is_grad_enabled():
-            losses = [_loss(kind, states, smoothing, target.counts) for kind in kinds]
-            total = torch.stack([kind.share * each for kind, each in zip(kinds, losses, strict=True)]).sum()
-            translation = total if len(kinds) == 1 else torch.stack(losses).sum().detach()
+            losses = [smoothed_cross_entropy(*each) for each in products]
+            total = torch.stack([share * each for share, each in zip(shares, losses, strict=True)]).sum()
+            translation = total if len(losses) == 1 else torch.stack(losses).sum().detach()
             loss = Loss(translation, target.tokens, total, accuracies)
         else:
-            each = _losses(kinds, states, smoothing)
-            translation = each.sum() if target.counts is None else each @ target.counts
-            loss = Loss(translation, target.tokens, translation, accuracies, each)
+            found = [cross_entropies(*product) for *product, _ in products]
+            translation = torch.stack([_sum(each, own) for each, (*_, own) in zip(found, products, strict=True)]).sum()
+            loss = Loss(translation, target.tokens, translation, accuracies, torch.cat(found))
         for other in (*encoded.hooks.losses(encoded.states), *hooks.losses(states, target.positions)):
             loss.total = loss.total + other
         return loss
+
+
+def _sum(losses: Tensor, counts: Tensor | None) -> Tensor:
+    return losses.sum() if counts is None else losses @ counts
 
 
 def joined_accuracies(of_source: Hooks, of_target: Hooks) -> dict[str, Count]:
@@ -72,22 +84,6 @@ def joined_accuracies(of_source: Hooks, of_target: Hooks) -> dict[str, Count]:
     if twice := first.keys() & second.keys():
         raise ValueError(f"two accuracies are called {', '.join(sorted(twice))}")
     return first | second
-
-
-def _loss(kind: Classes, states: Tensor, smoothing: float, counts: Tensor | None) -> Tensor:
-    counts = None if counts is None else kind.of(counts)
-    return smoothed_cross_entropy(kind.of(states), kind.weight, kind.bias, kind.gold, smoothing, counts)
-
-
-def _losses(kinds: Sequence[Classes], states: Tensor, smoothing: float) -> Tensor:
-    """Return the loss of each prediction, [N]."""
-    losses = [cross_entropies(kind.of(states), kind.weight, kind.bias, kind.gold, smoothing) for kind in kinds]
-    if len(kinds) == 1:
-        return losses[0]
-    each = torch.empty(len(states), device=states.device)
-    for kind, found in zip(kinds, losses, strict=True):
-        each[kind.places] = found
-    return each
 
 
 def source_parts(config: TransformerConfig, side: SourceSide, vocabulary: Vocabulary) -> nn.ModuleDict:

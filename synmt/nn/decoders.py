@@ -20,7 +20,6 @@ from synmt.nn.attention import PLAIN, Edit, Replacement, safe
 from synmt.nn.config import TransformerConfig
 from synmt.nn.encoding import Encoded
 from synmt.nn.hooks import CROSS, SELF, Hooks, Part, SideRun, checked, edits, replacement, runs_of
-from synmt.nn.losses import Classes
 from synmt.nn.transformer import Transformer
 
 
@@ -30,12 +29,11 @@ class TargetBatch:
 
     inputs [B,t]: begin of sentence and the tokens, padded.
     positions [P]: the index, in the flattened [B·t] inputs, of the position from which each entry is predicted.
-    gold [P]: these entries, including the end of sentence. An entry that is never read, and the token after it, are
-    predicted from the same position.
-    tokens: the number of entries in the targets.
+    gold [P]: these entries, including the end of sentence.
+    tokens: the number of entries and labels in the targets.
     counts [P]: the number of entries that each prediction stands for, if only some are predicted.
-    unread: the indices in gold of the entries that are read, and of the entries that never are; None if all are read.
     fields: of components, by name, each [B,t], padded as its Field says.
+    labels: by field, the indices in positions from which a label is predicted, too, and these labels, from 0; [L] each.
     prefixes: for a decoder of prefixes, the Prefixes that end at the positions, in consecutive packs.
     links [k,3]: for models that learn links: sentence, target position (not counting begin of sentence), source
     position.
@@ -46,8 +44,8 @@ class TargetBatch:
     gold: Tensor
     tokens: int
     counts: Tensor | None = None
-    unread: tuple[Tensor, Tensor] | None = None
     fields: dict[str, Tensor] = field(default_factory=dict)
+    labels: Mapping[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
     prefixes: Sequence[Any] = ()
     links: Tensor | None = None
 
@@ -104,9 +102,15 @@ class Steps:
         return steps
 
 
-def one_vocabulary(network: Transformer, gold: Tensor) -> list[Classes]:
-    """Return one set of classes for all tokens [P]: the target vocabulary."""
-    return [Classes(None, network.output_weight, network.output_bias, gold)]
+class LabelHead(nn.Module):
+    """The output layer of a field of labels. share: the weight of their loss in the total."""
+
+    def __init__(self, width: int, labels: int, share: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(labels, width))
+        self.bias = nn.Parameter(torch.zeros(labels))
+        self.share = share
+        nn.init.normal_(self.weight, std=width**-0.5)
 
 
 class Decoder(nn.Module):
@@ -114,8 +118,7 @@ class Decoder(nn.Module):
 
     parts: the components that have hooks, by name.
     fillers: by name, the padding of the fields that a search extends, since a component reads them.
-    unread: the number of entries at the end of the target vocabulary that are predicted together with the next token
-    and are never read; share: the weight of their loss in the total.
+    heads: the output layers of fields of labels, by field.
     """
 
     def __init__(
@@ -123,11 +126,11 @@ class Decoder(nn.Module):
         config: TransformerConfig,
         parts: nn.ModuleDict | None = None,
         fillers: Mapping[str, int] | None = None,
-        unread: int = 0,
-        share: float = 1.0,
+        heads: Mapping[str, LabelHead] | None = None,
     ) -> None:
         super().__init__()
-        self.config, self.fillers, self.unread, self.share = config, fillers or {}, unread, share
+        self.config, self.fillers = config, fillers or {}
+        self.heads = nn.ModuleDict(heads or {})
         self.parts = parts if parts is not None else nn.ModuleDict()
 
     def start(self, network: Transformer, encoded: Encoded, beam: int) -> Steps:
@@ -165,20 +168,6 @@ class Decoder(nn.Module):
             return SideRun(part, own | derived, queries, source=encoded.source, sentences=sentences)
 
         return runs_of(parts, fields, new_run)
-
-    def classes(self, network: Transformer, target: TargetBatch) -> list[Classes]:
-        """Return the classes of the entries [P]: tokens compete only with tokens, and entries that are never read only
-        with each other."""
-        gold = target.gold
-        if target.unread is None:
-            return one_vocabulary(network, gold)
-        tokens = network.target_vocabulary - self.unread
-        of_tokens, of_unread = target.unread
-        weight, bias = network.output_weight, network.output_bias
-        return [
-            Classes(of_tokens, weight[:tokens], bias[:tokens], gold[of_tokens]),
-            Classes(of_unread, weight[tokens:], bias[tokens:], gold[of_unread] - tokens, self.share),
-        ]
 
 
 class CausalDecoder(Decoder):
@@ -284,7 +273,7 @@ class CausalSteps(Steps):
             states = self.network.embed(tokens.reshape(-1, 1), start).view(batch, beam, -1)
             edits = [self._on_keys(PLAIN, batch)] * len(self.caches)
             states = self.network.step(states, self.caches, self.encoded.cross, position, edits)
-            return self.network.logits(states, without=self.decoder.unread)
+            return self.network.logits(states)
         return self._logits_under_hooks(tokens, start, position)
 
     def _logits_under_hooks(self, tokens: Tensor, start: int | Tensor, position: int | Tensor) -> Tensor:
@@ -299,7 +288,7 @@ class CausalSteps(Steps):
 
         change = after if any(run.own.layers_after for run in runs) else None
         states = self.network.step(states, self.caches, cross, position, edits, change)
-        return self.network.logits(states, without=self.decoder.unread)
+        return self.network.logits(states)
 
     def _runs(self, batch: int) -> list[SideRun]:
         rows, length = self.places.shape

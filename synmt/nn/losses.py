@@ -16,13 +16,13 @@ GPU_CHUNK_ELEMENTS = 1 << 27  # 512 MB, so that a batch needs few kernels
 class Loss:
     """Losses of a batch, in nats.
 
-    translation: cross-entropy summed over the batch's target tokens, defined in the same way for all systems; an
-    estimate if only some tokens are predicted.
-    tokens: the number of these tokens.
+    translation: cross-entropy summed over the batch's target tokens and their labels, defined in the same way for all
+    systems; an estimate if only some tokens are predicted.
+    tokens: the number of these tokens and labels.
     total: the loss to minimize, also a sum over these tokens.
     accuracies: by the name of a component's prediction, a function that returns the numbers of correct predictions and
     of predictions.
-    each [R]: the cross-entropy of each predicted token, in order; empty when gradients are on.
+    each [R]: the cross-entropy of each predicted token, in order, then of each label; empty when gradients are on.
     """
 
     translation: Tensor
@@ -30,27 +30,6 @@ class Loss:
     total: Tensor
     accuracies: Mapping[str, Callable[[], tuple[int, int]]] = field(default_factory=dict)
     each: Tensor = field(default_factory=lambda: torch.empty(0))
-
-
-@dataclass(frozen=True, slots=True)
-class Classes:
-    """The classes that some predictions choose from.
-
-    places: the indices of these predictions among all R; None for all.
-    weight [C,d], bias [C]: the output layer that gives their logits.
-    gold: the correct classes, in 0…C−1.
-    share: the weight of their loss in the total.
-    """
-
-    places: Tensor | None
-    weight: Tensor
-    bias: Tensor
-    gold: Tensor
-    share: float = 1.0
-
-    def of(self, column: Tensor) -> Tensor:
-        """Return the rows of a column [R,…] that belong to these predictions."""
-        return column if self.places is None else column[self.places]
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):

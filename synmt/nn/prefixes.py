@@ -33,7 +33,7 @@ from synmt.nn.attention import (
     split_heads,
 )
 from synmt.nn.config import TransformerConfig
-from synmt.nn.decoders import Decoder, Steps, TargetBatch, both, cross_of_decoder
+from synmt.nn.decoders import Decoder, LabelHead, Steps, TargetBatch, both, cross_of_decoder
 from synmt.nn.encoding import Encoded
 from synmt.nn.hooks import SELF, Hooks, SideRun, edits
 from synmt.nn.transformer import DecoderLayer, Transformer
@@ -246,13 +246,10 @@ class PrefixDecoder(Decoder):
         config: TransformerConfig,
         parts: nn.ModuleDict | None = None,
         fillers: Mapping[str, int] | None = None,
-        unread: int = 0,
-        share: float = 1.0,
+        heads: Mapping[str, LabelHead] | None = None,
     ) -> None:
-        """Raise ValueError if there are entries that are never read, and for a component that needs attention."""
-        super().__init__(config, parts, fillers, unread, share)
-        if unread:
-            raise ValueError("a decoder that reads prefixes must read all entries")
+        """Raise ValueError for a component that needs attention."""
+        super().__init__(config, parts, fillers, heads)
         for name, part in self.parts.items():
             own: Any = part
             if "loss" in own.hooks and own.heads:

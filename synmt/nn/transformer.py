@@ -242,16 +242,15 @@ class Transformer(nn.Module):
         decoded: Tensor = self.decoder_norm(states)
         return decoded
 
-    def logits(self, states: Tensor, without: int = 0) -> Tensor:
-        """Return the logits of target tokens in fp32, except for the last `without` tokens: [..,d] → [..,T−without]
+    def logits(self, states: Tensor) -> Tensor:
+        """Return the logits of target tokens in fp32: [..,d] → [..,T]
 
         In bf16 they would be too coarse to tell the best translations apart.
         """
-        count = self.target_vocabulary - without
         with torch.autocast(states.device.type, enabled=False):
             if self.output is not None:
-                return cast(Tensor, self.output(states.float())[..., :count])
-            return F.linear(states.float(), self.output_weight[:count].float(), self.output_bias[:count].float())
+                return cast(Tensor, self.output(states.float()))
+            return F.linear(states.float(), self.output_weight.float(), self.output_bias.float())
 
     def start(self, encoded: Tensor) -> list[LayerCache]:
         """Return the caches for a search over the encoder's output [B,n,d]."""

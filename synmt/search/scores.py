@@ -4,8 +4,8 @@ Shapes: B sentences of t target tokens, of which R are predicted.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, tee
 from operator import itemgetter
 from pathlib import Path
@@ -25,7 +25,7 @@ from synmt.device import autocast, local_device
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures
-from synmt.model.target import WORDS
+from synmt.model.target import WORDS, TargetSide
 from synmt.model.translation import TranslationModel
 from synmt.nn.prefixes import PrefixPlan
 from synmt.search.config import LogprobConfig, SearchConfig, TranslateConfig
@@ -34,7 +34,7 @@ from synmt.search.translation import WINDOW, Translator
 from synmt.search.tree_search import sums_over_strings
 from synmt.streams import BadInput, BadLines, Latest, Line, Notes, OnError, counted, windows, write_lines
 from synmt.text.tokenization import open_tokenizer
-from synmt.text.vocabulary import END_TOKEN
+from synmt.text.vocabulary import END_TOKEN, structural
 from synmt.trees.arc_tokens import is_arc, write_entries
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import TreeNotDerivable
@@ -63,10 +63,21 @@ class ForcedTarget:
 
 @dataclass(frozen=True, slots=True)
 class ForcedPair:
-    """The input of the encoder and the target of the decoder, which is empty for a pair that cannot be scored."""
+    """The input of the encoder and the target of the decoder, which is empty for a pair that cannot be scored.
+
+    labels: of the target, by field, as `TargetSide.lessons`.
+    """
 
     source: SourceFeatures
     target: Sequence[str]
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def entries(self) -> list[str]:
+        """Return the target and its end of sentence, each label after its token."""
+        found: list[str] = []
+        for place, entry in enumerate(self.target, 1):
+            found += [entry, *(structural(column[place]) for column in self.labels.values() if column[place])]
+        return [*found, END_TOKEN]
 
 
 NOTHING = ForcedPair(SourceFeatures([], words=0), [])
@@ -113,7 +124,7 @@ def scored(
     unknown = 0
     for window in windows(_pairs(translator, sides, lines, config, bad, latest), WINDOW, pauses=latest.pauses):
         found = forced_targets(translator, window, config)
-        unknown += sum(not translator.vocabulary.knows(entry) for forced in found for entry in forced.entries)
+        unknown += sum(not translator.vocabulary.knows(entry) for pair in window for entry in pair.target)
         yield from found
     if unknown:
         notes.add(f"{counted(unknown, 'subword')} not in the vocabulary, scored as the unknown token")
@@ -143,13 +154,13 @@ def _pairs(
     side = WORDS if config.sum_trees and form != "strings" else model.target
     tokenizer = open_tokenizer(config.tokenizer or model.tokenizer, model.languages[1])
     targets = target_records(of_targets, side, tokenizer, sides[1], bad, form)
-    entries = WORDS.entries if config.sum_trees else model.target.entries
+    written = WORDS if config.sum_trees else model.target
     for (left, right), (_, source), (_, target) in zip(both, sources, targets, strict=True):
         pair = NOTHING
         latest.line = left
         try:
             if source.tokens and target.tokens:
-                pair = _pair(translator, source, entries(model.learned(target), translator.bpe.segment))
+                pair = _pair(translator, source, model.learned(target), written)
         except TreeNotDerivable as error:
             bad.leave_empty(f"line where {error}")
         except ValueError as error:
@@ -162,12 +173,17 @@ def _pairs(
         yield pair
 
 
-def _pair(translator: Translator, source: ParseRecord, entries: Sequence[str]) -> ForcedPair:
+def _pair(translator: Translator, source: ParseRecord, target: ParseRecord, side: TargetSide) -> ForcedPair:
     """Return a pair. Raises ValueError, also for an unknown arc, which the model would take for an unknown word."""
-    for entry in entries:
-        if is_arc(entry) and not translator.vocabulary.knows(entry):
-            raise ValueError(f"the model does not know the arc {write_entries([entry])}")
-    return ForcedPair(translator.features(source), entries)
+    vocabulary, entries = translator.vocabulary, side.entries(target, translator.bpe.segment)
+    lessons = side.lessons(target, entries)
+    labels = {name: lessons[name] for name in side.labels}
+    unknown = [entry for entry in entries if is_arc(entry) and not vocabulary.knows(entry)]
+    for name, column in labels.items():
+        unknown += [structural(each) for each in column if each and not vocabulary.knows_label(name, each)]
+    if unknown:
+        raise ValueError(f"the model does not know the arc {write_entries(unknown[:1])}")
+    return ForcedPair(translator.features(source), entries, labels)
 
 
 def forced_targets(translator: Translator, pairs: Sequence[ForcedPair], config: LogprobConfig) -> list[ForcedTarget]:
@@ -188,7 +204,7 @@ def force(translator: Translator, pairs: Sequence[ForcedPair]) -> list[ForcedTar
     corpus = Corpus.empty(translator.vocabulary, translator.target, PrefixPlan(0, PREFIX_TOKENS))
     for pair in pairs:
         if pair.target:
-            corpus.append(pair.source, pair.target)
+            corpus.append(pair.source, pair.target, pair.labels)
     lengths = np.maximum(lengths_of(corpus.sources.rows), lengths_of(corpus.targets)).tolist()
 
     def run(indices: list[int]) -> Iterator[list[float]]:
@@ -196,7 +212,7 @@ def force(translator: Translator, pairs: Sequence[ForcedPair]) -> list[ForcedTar
             yield from log_probabilities(translator, corpus, part)
 
     found = iter(in_batches(lengths, translator.batch_tokens, run))
-    return [ForcedTarget([*each.target, END_TOKEN], next(found)) if each.target else ForcedTarget() for each in pairs]
+    return [ForcedTarget(each.entries(), next(found)) if each.target else ForcedTarget() for each in pairs]
 
 
 def force_words(translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcOutput, beam: int) -> list[ForcedTarget]:
@@ -212,12 +228,13 @@ def force_words(translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcOu
 
     lengths = [max(len(pair.source.tokens), 1 + len(pair.target)) for pair in some]
     found = iter(in_batches(lengths, translator.batch_tokens, run))
-    return [ForcedTarget([*each.target, END_TOKEN], [next(found)]) if each.target else ForcedTarget() for each in pairs]
+    return [ForcedTarget(each.entries(), [next(found)]) if each.target else ForcedTarget() for each in pairs]
 
 
 @torch.inference_mode()
 def log_probabilities(translator: Translator, corpus: Corpus, indices: Sequence[int]) -> list[list[float]]:
-    """Return the log-probabilities of the target tokens of each pair, the end of sentence last.
+    """Return the log-probabilities of the target tokens of each pair, each label after its token, the end of sentence
+    last.
 
     Raises FloatingPointError if one is not finite.
     """
@@ -226,8 +243,10 @@ def log_probabilities(translator: Translator, corpus: Corpus, indices: Sequence[
         losses = translator.model.loss(source, target).each
     if not losses.isfinite().all():
         raise FloatingPointError("a target has no probability")
-    in_order = -losses[target.positions.argsort(stable=True)]
-    return [row.tolist() for row in in_order.split([len(corpus.targets[index]["ids"]) for index in indices])]
+    labelled = [target.positions[places] for places, _ in target.labels.values()]
+    order = torch.cat([2 * target.positions + 1, *(2 * each for each in labelled)]).argsort()
+    sentences = torch.cat([target.positions, *labelled]) // target.inputs.shape[1]
+    return [row.tolist() for row in (-losses[order]).split(sentences.bincount(minlength=len(indices)).tolist())]
 
 
 def _line(forced: ForcedTarget, has_trees: bool, config: LogprobConfig) -> str:

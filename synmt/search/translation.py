@@ -225,7 +225,7 @@ class Translator:
         if self.task == "parse":
             tokens = [entry.strip() for entry in entries]
             return Translation(" ".join(tokens), tokens, *scores)
-        read, string = self.output.read(entries)
+        read, string = self.output.read(entries, hypothesis.labels)
         found = detokenized(read, self.tokenizer)
         if string is None:
             return Translation(found.text, found.tokens, *scores)

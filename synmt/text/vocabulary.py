@@ -80,6 +80,10 @@ class Vocabulary:
         """Return whether the target side has an entry for a token."""
         return self.ids.get(entry, len(self.target)) < len(self.target)
 
+    def knows_label(self, name: str, label: str) -> bool:
+        """Return whether a label is among the labels of this name."""
+        return label in self._label_numbers.get(name, {})
+
     def encode(self, tokens: Iterable[str]) -> list[int]:
         ids = self.ids
         return [ids.get(token, UNKNOWN) for token in tokens]
@@ -120,17 +124,11 @@ class Vocabulary:
 
     @classmethod
     def build(
-        cls,
-        source: Counter[str],
-        target: Counter[str],
-        labels: Mapping[str, Counter[str]] | None = None,
-        last: Counter[str] | None = None,
+        cls, source: Counter[str], target: Counter[str], labels: Mapping[str, Counter[str]] | None = None
     ) -> "Vocabulary":
-        """Return the tokens and labels of a training corpus, most frequent first.
-
-        Tokens with a `flaw` are left out, hence unknown. last: target tokens to add after all others.
-        """
-        known = [END_TOKEN, UNKNOWN_TOKEN, *_by_frequency(target), *_by_frequency(last or Counter())]
+        """Return the tokens and labels of a training corpus, most frequent first; those with a `flaw` are left out,
+        hence unknown."""
+        known = [END_TOKEN, UNKNOWN_TOKEN, *_by_frequency(target)]
         seen = set(known)
         own = [token for token in _by_frequency(source) if token not in seen]
         return cls(known, own, {name: _by_frequency(counts) for name, counts in (labels or {}).items()})
@@ -151,6 +149,10 @@ class Draft:
     def knows(self, entry: str) -> bool:
         """Return whether the target side of the vocabulary will have an entry for a token."""
         return self._known.knows(entry) if self._known else not flaw(entry)
+
+    def knows_label(self, name: str, label: str) -> bool:
+        """Return whether the vocabulary will have a label of this name."""
+        return self._known.knows_label(name, label) if self._known else not flaw(label)
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
         return _numbered(tokens, self.source)

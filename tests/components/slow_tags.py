@@ -1,6 +1,7 @@
 """The decoder of `tags` as defined: the states of `sequence`, and a prediction from each."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,14 +11,12 @@ from synmt.nn.encoding import Encoded
 
 
 @torch.inference_mode()
-def slow_log_probabilities(
-    model: TranslationModel, ids: Sequence[int], tags: set[int], source: Encoded, of_tags: bool
-) -> Tensor:
-    """Return the log-probabilities of all entries after the prefix `ids`, which includes the begin of sentence, [T].
-    They are −∞ for tags, or with `of_tags` for all other entries. source: a single encoded sentence."""
+def slow_log_probabilities(model: TranslationModel, ids: Sequence[int], source: Encoded, of_tags: bool) -> Tensor:
+    """Return the log-probabilities of all tokens, or of all tags, after the prefix `ids`, which includes the begin of
+    sentence, [T] or [G]. source: a single encoded sentence."""
     network = model.network
-    words = torch.tensor([[number for number in ids if number not in tags]])
-    state = network.decode(network.embed(words), source.states, source.cross)[0, -1]
-    logits = network.output_weight @ state + network.output_bias
-    other = torch.tensor([(number in tags) != of_tags for number in range(len(logits))])
-    return logits.double().masked_fill(other, float("-inf")).log_softmax(dim=0)
+    state = network.decode(network.embed(torch.tensor([ids])), source.states, source.cross)[0, -1]
+    head: Any = model.decoder.heads["tag"]
+    weight, bias = (head.weight, head.bias) if of_tags else (network.output_weight, network.output_bias)
+    logits = weight @ state + bias
+    return logits.double().log_softmax(dim=0)

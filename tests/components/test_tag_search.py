@@ -55,7 +55,7 @@ def test_the_result_is_read_as_a_tree() -> None:
     numbers = [random.normal(size=(length, len(TAGS))).astype(np.float32) for length in range(1, 30)]
     for each, found in zip(numbers, search.trees(numbers), strict=True):
         assert found is not None
-        string = transitions_of_tags([part for tag in found for part in ("x", TAGS[tag].entry)])
+        string = transitions_of_tags(["x"] * len(found), [TAGS[tag].label for tag in found])
         try:
             record = read_transitions(string, ArcStyle())
         except TransitionError as error:

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.components.decoder.tags import Tag, read_tag, tagged, transitions_of_tags
+from synmt.components.decoder.tags import Tag, Tags, read_tag, tags_of, transitions_of_tags
+from synmt.text.vocabulary import structural
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries, write_entries
+from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import transitions
 from tests.trees.strategies import projective_heads
 
@@ -46,40 +48,44 @@ def tags_of_tree(heads: Sequence[int], deprels: Sequence[str]) -> list[tuple[str
 
 def test_an_example_worked_by_hand() -> None:
     string = read_entries("Jo@@ hn put LEFT-ARC:nsubj the coals LEFT-ARC:det RIGHT-ARC:obj out RIGHT-ARC:compound:prt")
-    found = tagged(string)
-    assert write_entries(found) == (
-        "Jo@@ hn ARCS:nsubj/0/0 put ARCS:root/1/0 the ARCS:det/0/0 coals ARCS:obj/1/1 out ARCS:compound:prt/0/1"
-    )
-    assert transitions_of_tags(found) == string
+    words, heads = ["John", "put", "the", "coals", "out"], [2, 0, 4, 2, 2]
+    record = ParseRecord(tokens=words, heads=heads, deprels=["nsubj", "root", "det", "obj", "compound:prt"])
+    subwords = ["Jo@@", "hn", "put", "the", "coals", "out"]
+    labels = Tags().read(record, subwords)["tag"]
+    assert [label.removeprefix("ARCS:") for label in labels] == [
+        "", "", "nsubj/0/0", "root/1/0", "det/0/0", "obj/1/1", "compound:prt/0/1"
+    ]  # fmt: skip
+    assert transitions_of_tags(subwords, labels[1:]) == string
 
 
 @given(tree=trees())
 def test_tags_encode_the_tree(tree: tuple[list[list[str]], list[int], list[str]]) -> None:
+    """And they can be turned back into transitions."""
     subwords, heads, deprels = tree
-    entries = tagged(transitions(subwords, heads, deprels, ArcStyle()))
-    assert [tuple(tag) for tag in map(read_tag, entries) if tag] == tags_of_tree(heads, deprels)
-    assert [entry for entry in entries if read_tag(entry) is None] == [each for word in subwords for each in word]
-    ends = [place for place, entry in enumerate(entries) if entry == "x"]
-    assert [place + 1 for place in ends] == [place for place, entry in enumerate(entries) if read_tag(entry)]
-
-
-@given(tree=trees())
-def test_tags_can_be_turned_back_into_transitions(tree: tuple[list[list[str]], list[int], list[str]]) -> None:
-    string = transitions(*tree, ArcStyle())
-    assert transitions_of_tags(tagged(string)) == string
+    string = transitions(subwords, heads, deprels, ArcStyle())
+    tags = tags_of(string)
+    assert [tuple(tag) for tag in tags] == tags_of_tree(heads, deprels)
+    words = [each for word in subwords for each in word]
+    rest = iter(tags)
+    labels = [next(rest).label if word == "x" else "" for word in words]
+    assert transitions_of_tags(words, labels) == string
 
 
 @given(
-    entries=st.lists(
-        st.sampled_from(["x", "x@@", *(Tag("a", left, right).entry for left in (0, 1, 9) for right in (0, 2))])
+    pairs=st.lists(
+        st.tuples(
+            st.sampled_from(["x", "x@@"]),
+            st.sampled_from(["", *(Tag("a", left, right).label for left in (0, 1, 9) for right in (0, 2))]),
+        )
     )
 )
-def test_invalid_tags_have_no_effect(entries: list[str]) -> None:
-    """Any string of words and tags becomes a string of legal transitions with the same words."""
+def test_invalid_tags_have_no_effect(pairs: list[tuple[str, str]]) -> None:
+    """Any subwords and tags become a string of legal transitions with the same subwords."""
     from synmt.trees.transitions import State
 
-    string = transitions_of_tags(entries)
-    assert [each for each in string if not is_arc(each)] == [each for each in entries if not is_arc(each)]
+    words, labels = [word for word, _ in pairs], [label for _, label in pairs]
+    string = transitions_of_tags(words, labels)
+    assert [each for each in string if not is_arc(each)] == words
     state = State(ArcStyle())
     for entry in string:
         token = ArcStyle().token(entry)
@@ -88,15 +94,16 @@ def test_invalid_tags_have_no_effect(entries: list[str]) -> None:
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_tags_are_arcs_in_the_vocabulary(relation: str) -> None:
+def test_tags_are_written_as_arcs(relation: str) -> None:
     tag = Tag(relation, 3, 12)
-    assert read_tag(tag.entry) == tag
-    assert is_arc(tag.entry) and not is_arc(tag.entry[1:])
-    assert read_entries(write_entries([tag.entry, tag.entry[1:]])) == [tag.entry, tag.entry[1:]]
+    entry = structural(tag.label)
+    assert read_tag(tag.label) == tag
+    assert is_arc(entry) and not is_arc(tag.label)
+    assert read_entries(write_entries([entry, tag.label])) == [entry, tag.label]
 
 
 @pytest.mark.parametrize(
-    "entry", ["ARCS:a/1/2", " ARCS:a", " ARCS:a/1", " ARCS:/1/2", " ARCS:a/x/2", " LEFT-ARC:a", " ARCS:a/¹/2"]
+    "label", [" ARCS:a/1/2", "ARCS:a", "ARCS:a/1", "ARCS:/1/2", "ARCS:a/x/2", "LEFT-ARC:a", "ARCS:a/¹/2"]
 )
-def test_entries_that_are_not_tags(entry: str) -> None:
-    assert read_tag(entry) is None
+def test_labels_that_are_not_tags(label: str) -> None:
+    assert read_tag(label) is None

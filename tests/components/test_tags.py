@@ -12,6 +12,7 @@ from synmt.model.translation import TranslationModel
 from synmt.search.beam import beam_search
 from synmt.search.config import SearchConfig
 from synmt.text.vocabulary import Vocabulary
+from synmt.trees.arc_tokens import is_arc
 from tests import tiny
 from tests.components.slow_tags import slow_log_probabilities
 
@@ -21,35 +22,33 @@ CPU = torch.device("cpu")
 def test_losses_match_the_definition() -> None:
     corpus, vocabulary = tiny.corpus("sequence", "tags")
     model = tiny.model("sequence", vocabulary, target="tags")
-    tags = {number for number, entry in enumerate(vocabulary.target) if read_tag(entry)}
     with torch.no_grad():
-        losses = model.loss(*corpus.batch([2, 0, 3, 1], CPU)).each
-    place = 0
+        losses = model.loss(*corpus.batch([2, 0, 3, 1], CPU)).each.tolist()
+    of_words, of_tags = [], []
     for index in (2, 0, 3, 1):
-        gold = corpus.targets[index]["ids"].tolist()
+        gold, tags = corpus.targets[index]["ids"].tolist(), corpus.targets[index]["tag"].tolist()
         alone = model.encode(corpus.batch([index], CPU)[0])
-        for known, number in enumerate(gold):
+        for known, (number, tag) in enumerate(zip(gold, tags, strict=True)):
             ids = [vocabulary.begin, *gold[:known]]
-            found = slow_log_probabilities(model, ids, tags, alone, number in tags)[number]
-            assert float(losses[place]) == pytest.approx(-float(found), abs=1e-5)
-            place += 1
-    assert place == len(losses)
+            of_words.append(-float(slow_log_probabilities(model, ids, alone, False)[number]))
+            if tag:
+                of_tags.append(-float(slow_log_probabilities(model, ids, alone, True)[tag - 1]))
+    assert losses == pytest.approx([*of_words, *of_tags], abs=1e-5)
 
 
 def test_words_equal_those_of_sequence() -> None:
     """With the same parameters, words have the same losses as in `sequence`, and beam search finds the same words."""
     corpus, vocabulary = tiny.corpus("sequence", "tags")
     model = tiny.model("sequence", vocabulary, target="tags")
-    first = len(vocabulary.target) - corpus.unread
-    kept = [{**row, "ids": row["ids"][row["ids"] < first]} for row in corpus.targets]
+    kept = [{name: row[name] for name in ("ids", "words")} for row in corpus.targets]
     words = Corpus(vocabulary, corpus.sources, kept, WORDS)
     plain = TranslationModel(tiny.CONFIG, source_side({"sequence": {}}), target_side({"sequence": {}}), vocabulary)
-    plain.load_state_dict(model.state_dict())
-    plain.network.output_bias.data[first:] = -1e9
+    of_words = {name: each for name, each in model.state_dict().items() if not name.startswith("decoder.heads")}
+    plain.load_state_dict(of_words)
     with torch.no_grad():
         source, batch = corpus.batch([0, 1, 2, 3], CPU)
-        of_words = model.eval().loss(source, batch).each[batch.gold < first]
-        torch.testing.assert_close(of_words, plain.eval().loss(*words.batch([0, 1, 2, 3], CPU)).each)
+        losses = model.eval().loss(source, batch).each[: len(batch.gold)]
+        torch.testing.assert_close(losses, plain.eval().loss(*words.batch([0, 1, 2, 3], CPU)).each)
     config = SearchConfig(beam=3, max_length_offset=2)
     ours, theirs = (beam_search(each, source, config) for each in (model, plain))
     assert [[each.ids for each in found] for found in ours] == [[each.ids for each in found] for found in theirs]
@@ -75,10 +74,10 @@ def test_the_share_applies_to_the_gradient() -> None:
     model = tiny.model("sequence", vocabulary, target="tags")
     batch = corpus.batch([2, 0, 3, 1], CPU)
     with torch.no_grad():
-        each, is_tag = model.loss(*batch).each, batch[1].gold >= len(vocabulary.target) - corpus.unread
+        each, words = model.loss(*batch).each, len(batch[1].gold)
     learning = model.loss(*batch)
     assert float(learning.translation.detach()) == pytest.approx(float(each.sum()), rel=1e-5)
-    minimized = each[~is_tag].sum() + 0.3 * each[is_tag].sum()
+    minimized = each[:words].sum() + 0.3 * each[words:].sum()
     assert float(learning.total.detach()) == pytest.approx(float(minimized), rel=1e-5)
 
 
@@ -90,15 +89,13 @@ def test_gradients_reach_every_parameter() -> None:
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
 
 
-def test_tags_come_last_in_the_vocabulary() -> None:
+def test_tags_are_labels_of_the_vocabulary() -> None:
+    """A vocabulary without them is refused, such as that of a model whose tags were tokens."""
     _, vocabulary = tiny.corpus("sequence", "tags")
-    side, tags = target_side({"tags": {}}), list(filter(read_tag, vocabulary.target))
-    assert side.spelling.unread(vocabulary) == len(tags) and vocabulary.target[-len(tags) :] == tags
-    words = vocabulary.target[: -len(tags)]
-    with pytest.raises(ValueError, match="must end with its tags"):
-        side.decoder(tiny.CONFIG, Vocabulary([*words[:2], *tags, *words[2:]], vocabulary.source))
-    with pytest.raises(ValueError, match="lacks tokens of tags"):
-        side.decoder(tiny.CONFIG, Vocabulary(words, vocabulary.source))
+    side = target_side({"tags": {}})
+    assert all(map(read_tag, vocabulary.labels["tag"])) and not any(map(is_arc, vocabulary.target))
+    with pytest.raises(ValueError, match="the vocabulary has no labels of the field tag"):
+        side.decoder(tiny.CONFIG, Vocabulary(vocabulary.target, vocabulary.source))
 
 
 def test_invalid_options() -> None:

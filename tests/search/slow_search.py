@@ -33,8 +33,6 @@ class SlowArcs:
     def __post_init__(self) -> None:
         self.style = self.side.style
         self.tokens = [self.style.token(entry) for entry in self.vocabulary.target]
-        self.tags = [read_tag(entry) for entry in self.vocabulary.target]
-        self.known_tags = {number for number, tag in enumerate(self.tags) if tag}
         self.labels = {label: number for number, label in enumerate(arc_labels(self.vocabulary.target), 1)}
 
 
@@ -66,7 +64,7 @@ def slow_beam_search(
         candidates = []
         for ids, score in prefixes:
             if transitions is not None and has_tags:
-                log_p = slow_log_probabilities(model, [model.begin, *ids], transitions.known_tags, encoded, False)
+                log_p = slow_log_probabilities(model, [model.begin, *ids], encoded, False)
             else:
                 all_logits = [next_logits(model, ids, encoded, transitions)]
                 all_logits += [next_logits(other, ids, other.encode(form), None) for other, form in others]
@@ -106,30 +104,22 @@ def with_tags(
     model: TranslationModel, hypothesis: Hypothesis, encoded: Encoded, vocabulary: SlowArcs, constraints: Constraints
 ) -> Hypothesis:
     """Return the hypothesis with the likeliest tags after its words, among all tags or only those that form a tree."""
-    known = vocabulary.known_tags
+    known = vocabulary.vocabulary.labels["tag"]
     ends = [place for place, number in enumerate(hypothesis.ids) if vocabulary.tokens[number].kind == Kind.WORD]
     ids = [[model.begin, *hypothesis.ids[: 1 + place]] for place in ends]
-    of_tags = [slow_log_probabilities(model, each, known, encoded, True).tolist() for each in ids]
-    ways = list(product(sorted(known), repeat=len(ends)))
+    of_tags = [slow_log_probabilities(model, each, encoded, True).tolist() for each in ids]
+    ways = list(product(range(len(known)), repeat=len(ends)))
     scored = sorted(ways, key=lambda way: -sum(each[tag] for each, tag in zip(of_tags, way, strict=True)))
     if constraints == "strict":
-        scored = [way for way in scored if spells_a_tree([tag for tag in map(vocabulary.tags.__getitem__, way) if tag])]
+        scored = [way for way in scored if spells_a_tree([tag for each in way if (tag := read_tag(known[each]))])]
     rest = dict(zip(ends, scored[0], strict=True))
-    written = [
-        entry
-        for place, number in enumerate(hypothesis.ids)
-        for entry in ([number, rest[place]] if place in rest else [number])
-    ]
+    labels = [known[rest[place]] if place in rest else "" for place, _ in enumerate(hypothesis.ids)]
     total = sum(each[tag] for each, tag in zip(of_tags, scored[0], strict=True))
-    return Hypothesis(written, hypothesis.log_probability + total, hypothesis.score)
+    return Hypothesis(hypothesis.ids, hypothesis.log_probability + total, hypothesis.score, labels)
 
 
 def next_logits(model: TranslationModel, ids: Sequence[int], encoded: Encoded, transitions: SlowArcs | None) -> Tensor:
     prefix = [model.begin, *ids]
-    if transitions is not None and transitions.side.spelling.trees == "apart":
-        tags = transitions.known_tags
-        writes_tag = bool(ids) and ids[-1] not in tags and transitions.tokens[ids[-1]].kind == Kind.WORD
-        return slow_log_probabilities(model, prefix, tags, encoded, writes_tag)
     if transitions is not None and "compose" in transitions.side.components:
         string = " ".join(spelled(transitions.tokens[index], transitions.style.split) for index in ids)
         state = slow_states(model, transitions.side, prefix, string, encoded)[-1]

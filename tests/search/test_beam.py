@@ -6,7 +6,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.components.decoder.tags import read_tag
 from synmt.data.corpus import Corpus
 from synmt.nn.config import Positions
 from synmt.nn.prefixes import PrefixPlan
@@ -119,7 +118,7 @@ def test_strict_translations_are_trees(target: str, end_bias: float, max_length_
         for sentence, hypotheses in enumerate(beam_search(model, batch, config, transitions)):
             assert hypotheses
             for hypothesis in hypotheses:
-                entries = tiny.string_of(target, vocabulary.decode(hypothesis.ids))
+                entries = tiny.string_of(target, vocabulary.decode(hypothesis.ids), hypothesis.labels)
                 record = read_transitions(entries, side.style)
                 check_heads(record.heads)
                 assert record.heads.count(0) == 1
@@ -187,10 +186,11 @@ def test_log_probabilities_equal_those_of_training(target: str, positions: Posit
     for hypothesis in beam_search(model, sources.batch([0], vocabulary.padding, CPU), config, arcs)[0]:
         limit = int(sources.rows[0]["words"]) + config.max_length_offset
         entries = [vocabulary.target[number] for number in hypothesis.ids]
-        if limit in (len(entries), sum(read_tag(entry) is None for entry in entries)):  # no end of sentence
+        if len(entries) == limit:  # no end of sentence
             continue
         only = Corpus.empty(vocabulary, side, PrefixPlan(0, 10_000))
-        only.append(tiny.source_features("sequence")[0], entries)
+        labels = {name: ["", *hypothesis.labels] for name in side.labels}
+        only.append(tiny.source_features("sequence")[0], entries, labels)
         loss = float(model.loss(*only.batch([0], CPU)).translation.detach())
         assert hypothesis.log_probability == pytest.approx(-loss, abs=1e-4)
         ended += 1

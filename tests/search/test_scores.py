@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from synmt.model.source import SourceFeatures
 from synmt.search.config import LogprobConfig
 from synmt.search.scores import ForcedPair, ForcedTarget, force, forced_targets, forcing
 from synmt.search.translation import Translator
@@ -13,6 +14,7 @@ from synmt.streams import BadInput
 from synmt.text.vocabulary import END_TOKEN
 from synmt.trees.arc_tokens import is_arc
 from tests import tiny
+from tests.components.slow_tags import slow_log_probabilities
 from tests.inspection.models import write_model
 from tests.search.slow_search import next_logits, slow_arcs
 
@@ -23,7 +25,8 @@ def forced(path: Path, system: str, target: str, batch_tokens: int = 100) -> tup
     """Return the scores of the tiny pairs, and of a pair between them that cannot be scored."""
     folder = write_model(path / "model", system, target)
     translator = forcing(folder, CPU, LogprobConfig(batch_tokens=batch_tokens))
-    pairs = [*map(ForcedPair, tiny.source_features(system), tiny.target_entries(target))]
+    entries, labels = tiny.target_entries(target), tiny.target_labels(target)
+    pairs = [*map(ForcedPair, tiny.source_features(system), entries, labels)]
     pairs.insert(2, ForcedPair(pairs[0].source, []))
     found = force(translator, pairs)
     assert found.pop(2) == ForcedTarget()
@@ -44,7 +47,10 @@ def test_scores_equal_the_losses_of_training(system: str, target: str, tmp_path:
         alone = float(translator.model.loss(*corpus.batch([index], CPU)).translation.detach())
         assert -each.total() == pytest.approx(alone, rel=1e-6)
         assert each.total(of_arcs=True) + each.total(of_arcs=False) == pytest.approx(each.total())
-        assert each.entries == [*tiny.target_entries(target)[index], END_TOKEN]
+        words, labels = tiny.target_entries(target)[index], tiny.target_labels(target)[index]
+        assert each.entries == ForcedPair(SourceFeatures([], 0), words, labels).entries()
+        if not labels:
+            assert each.entries == [*words, END_TOKEN]
         assert bool(each.total(of_arcs=True)) == any(map(is_arc, each.entries))
 
 
@@ -56,11 +62,16 @@ def test_token_scores_match_a_slow_search(target: str, tmp_path: Path) -> None:
     side = tiny.TARGET_SYSTEMS[target]
     arcs = slow_arcs(side, vocabulary)
     for index, each in enumerate(found):
-        ids = corpus.targets[index]["ids"].tolist()
-        encoded = translator.model.encode(corpus.batch([index], CPU)[0])
-        for place, (number, value) in enumerate(zip(ids, each.log_probabilities, strict=True)):
+        row = corpus.targets[index]
+        encoded, ids = translator.model.encode(corpus.batch([index], CPU)[0]), row["ids"].tolist()
+        expected = []
+        for place, number in enumerate(ids):
+            if "tag" in row and row["tag"][place]:
+                of_tags = slow_log_probabilities(translator.model, [vocabulary.begin, *ids[:place]], encoded, True)
+                expected.append(float(of_tags[row["tag"][place] - 1]))
             logits = next_logits(translator.model, ids[:place], encoded, arcs)
-            assert value == pytest.approx(float(logits.log_softmax(dim=0)[number]), abs=1e-5)
+            expected.append(float(logits.log_softmax(dim=0)[number]))
+        assert each.log_probabilities == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("target", ["sequence", "compose", "gcn"])

@@ -3,12 +3,13 @@
 The decoder writes words, as in `sequence`, and a tag for each word: its relation, and how many arcs follow
 it. After word t, the decoder's state h_t predicts both the next token and the tag:
 
-    word t+1   softmax over the words of E · h_t
-    tag t      softmax over the tags of E · h_t, if a word ends at t
+    word t+1   softmax of E · h_t
+    tag t      softmax of U · h_t, if a word ends at t
 
-E contains the embeddings of words and of tags. The decoder never reads tags, so it finds words with the search of
-`sequence`, at the same cost. The tree is a second task of the same decoder, and `share` weights its loss. The output
-has the likeliest tree: tags are independent given the words, so an exact search finds the best tags that form a tree.
+E contains the embeddings of words, and U is an output layer for tags. The decoder never reads tags, so it finds words
+with the search of `sequence`, at the same cost. The tree is a second task of the same decoder, and `share` weights its
+loss. The output has the likeliest tree: tags are independent given the words, so an exact search finds the best tags
+that form a tree.
 
 The idea is our own. Nădejde et al. (2017), "Predicting Target Language CCG Supertags Improves Neural Machine
 Translation" (WMT), write supertags between the words or learn them in another decoder. García-Martínez, Barrault &
@@ -24,7 +25,7 @@ after it therefore determine everything: a tree is a labelling of its words (Gó
 Unifying Theory of Transition-based and Sequence Labeling Parsing", COLING). A tag is known as soon as its word is,
 whereas `transitions` names a word's relation only when the word is attached.
 
-In the vocabulary, a tag is the structural entry `ARCS:relation/left/right`.
+Among the labels of the vocabulary, a tag is `ARCS:relation/left/right`.
 
 First, a search finds words. One run over them gives the log-probabilities of their tags. Then an exact search over all
 stacks finds the best tags that form a tree. Only the number of words waiting on the stack decides which tags may
@@ -35,8 +36,7 @@ to another (Viterbi).
 Shapes: R hypotheses, S sentences of n words, G tags, d width.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -45,17 +45,16 @@ from synmt.components.contract import (
     ArcStyle,
     Automaton,
     DecoderComponent,
+    Field,
     Kind,
     ParseRecord,
-    Segment,
     Vocabulary,
     WordState,
     setting,
-    structural,
 )
 from synmt.components.output import Hypothesis, Output, read_string
 from synmt.components.spelling import Spelling
-from synmt.text.vocabulary import Draft, is_structural
+from synmt.text.vocabulary import is_structural
 from synmt.trees.arc_tokens import ROOT_RELATION
 from synmt.trees.transitions import Constraints, transitions_of_record
 
@@ -68,7 +67,7 @@ if TYPE_CHECKING:
     Places = NDArray[np.int64]
 
 BEFORE, AFTER = 0, 1  # relative to the root
-_TAG = "ARCS:"
+_TAG, _FIELD = "ARCS:", "tag"
 _STYLE = ArcStyle()
 
 
@@ -80,8 +79,8 @@ class Tag(NamedTuple):
     right: int
 
     @property
-    def entry(self) -> str:
-        return structural(f"{_TAG}{self.relation}/{self.left}/{self.right}")
+    def label(self) -> str:
+        return f"{_TAG}{self.relation}/{self.left}/{self.right}"
 
     @property
     def arcs(self) -> int:
@@ -89,23 +88,21 @@ class Tag(NamedTuple):
         return self.left + self.right
 
 
-def read_tag(entry: str) -> Tag | None:
-    """Return the tag of a vocabulary entry, None if it is no tag."""
-    if not is_structural(entry) or not entry.startswith(_TAG, 1):
+def read_tag(label: str) -> Tag | None:
+    """Return the tag of a label, None if it is no tag."""
+    if not label.startswith(_TAG):
         return None
-    relation, *counts = entry[1 + len(_TAG) :].rsplit("/", 2)
+    relation, *counts = label[len(_TAG) :].rsplit("/", 2)
     if len(counts) < 2 or not relation or not all(each.isascii() and each.isdecimal() for each in counts):
         return None
     return Tag(relation, *map(int, counts))
 
 
-def tagged(entries: Iterable[str]) -> list[str]:
-    """Return the subwords of a string of transitions that spells a tree, with a tag after each word."""
-    words: list[list[str]] = []
+def tags_of(transitions: Iterable[str]) -> list[Tag]:
+    """Return a tag for each word of a string of transitions that spells a tree."""
     tags: list[Tag] = []
     stack: list[int] = []  # indices of words
-    is_open = False
-    for entry in entries:
+    for entry in transitions:
         token = _STYLE.token(entry)
         if token.kind & (Kind.LEFT | Kind.RIGHT):
             is_right = token.kind == Kind.RIGHT
@@ -113,80 +110,50 @@ def tagged(entries: Iterable[str]) -> list[str]:
             tags[word] = tags[word]._replace(relation=token.label)
             last = tags[-1]
             tags[-1] = last._replace(left=last.left + (not is_right), right=last.right + is_right)
-            continue
-        if is_open:
-            words[-1].append(entry)
-        else:
-            stack.append(len(words))
-            words.append([entry])
+        elif token.kind == Kind.WORD:
+            stack.append(len(tags))
             tags.append(Tag(ROOT_RELATION, 0, 0))
-        is_open = entry.endswith(JOINER)
-    return [entry for word, tag in zip(words, tags, strict=True) for entry in (*word, tag.entry)]
+    return tags
 
 
-def transitions_of_tags(entries: Iterable[str]) -> list[str]:
-    """Return a string of subwords and tags as a string of transitions: its subwords, and its arcs.
+def transitions_of_tags(subwords: Iterable[str], labels: Iterable[str]) -> list[str]:
+    """Return subwords with the arcs of their tags as a string of transitions. labels: of each subword.
 
-    Invalid parts are skipped: an arc that lacks one of its words, and a tag that follows no word.
+    Invalid parts are skipped: an arc that lacks one of its words, and a tag of a subword that ends no word. A word
+    without a tag is a root.
     """
     written: list[str] = []
     stack: list[str] = []  # the relation of each waiting word
-    is_complete = False
-    for entry in entries:
-        if (tag := read_tag(entry)) is None:
-            if is_complete:
-                stack.append(ROOT_RELATION)
-            written.append(entry)
-            is_complete = not is_structural(entry) and not entry.endswith(JOINER)
-        elif is_complete:
-            is_complete = False
-            for _ in range(min(tag.left, len(stack))):
-                written += _STYLE.left(stack.pop())
-            stack.append(tag.relation)
-            for _ in range(min(tag.right, len(stack) - 1)):
-                written += _STYLE.right(stack.pop())
+    for entry, label in zip(subwords, labels, strict=True):
+        written.append(entry)
+        if not _ends_word(entry):
+            continue
+        tag = read_tag(label) or Tag(ROOT_RELATION, 0, 0)
+        for _ in range(min(tag.left, len(stack))):
+            written += _STYLE.left(stack.pop())
+        stack.append(tag.relation)
+        for _ in range(min(tag.right, len(stack) - 1)):
+            written += _STYLE.right(stack.pop())
     return written
+
+
+def _ends_word(entry: str) -> bool:
+    return not is_structural(entry) and not entry.endswith(JOINER)
 
 
 @dataclass(frozen=True)
 class TagSpelling(Spelling):
-    """Words, each followed by its tag."""
+    """Words, whose tags are labels."""
 
     trees = "apart"
     needs = frozenset({"heads", "deprels"})
-
-    def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
-        return tagged(transitions_of_record(record, segment, self.style))
-
-    def read(self, entries: Sequence[str]) -> list[str]:
-        return [entry for entry in entries if read_tag(entry) is None]
-
-    def subwords(self, entries: Sequence[str]) -> int:
-        return len(self.read(entries))
-
-    def flaw(self, entries: Sequence[str], vocabulary: Vocabulary | Draft) -> str:
-        known = all(map(vocabulary.knows, filter(read_tag, entries)))
-        return "" if known else "a word whose arcs do not occur in training"
-
-    def relations(self, entries: Sequence[str]) -> list[str]:
-        return sorted({tag.relation for tag in map(read_tag, entries) if tag})
-
-    def vocabulary(self, counts: Counter[str]) -> tuple[Counter[str], Counter[str]]:
-        tags = Counter({entry: count for entry, count in counts.items() if read_tag(entry)})
-        return Counter({entry: count for entry, count in counts.items() if entry not in tags}), tags
-
-    def unread(self, vocabulary: Vocabulary) -> int:
-        is_tag = [read_tag(entry) is not None for entry in vocabulary.target]
-        if is_tag != sorted(is_tag):
-            raise ValueError("a target vocabulary must end with its tags")
-        return sum(is_tag)
 
     def state(self) -> WordState:
         return WordState()
 
     def output(self, vocabulary: Vocabulary, automaton: Automaton | None, trees: int | None = None) -> "TagOutput":
         assert automaton
-        return TagOutput(vocabulary, automaton, self.unread(vocabulary), trees)
+        return TagOutput(vocabulary, automaton, trees)
 
 
 @dataclass(frozen=True)
@@ -201,29 +168,42 @@ class Tags(DecoderComponent):
     writes = TagSpelling
 
     def spelling(self, style: ArcStyle) -> TagSpelling:
-        return TagSpelling(share=self.share)
+        return TagSpelling()
+
+    def reads(self) -> Mapping[str, Field]:
+        return {_FIELD: Field("label")}
+
+    def read(self, record: ParseRecord, entries: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """Raise TreeNotDerivable for a tree that tags cannot express."""
+        if not record.tokens:
+            return {_FIELD: [""] * (1 + len(entries))}
+        tags = iter(tags_of(transitions_of_record(record, lambda word: ["word"], _STYLE)))
+        return {_FIELD: ["", *(next(tags).label if _ends_word(entry) else "" for entry in entries)]}
+
+    def share_of_labels(self) -> float:
+        return self.share
 
 
 class TagOutput(Output):
-    """Writes targets with a vocabulary that ends with `tags` tags.
+    """Writes words, and their tags as labels.
 
     count: how many hypotheses per sentence get tags, best first; None for all.
     """
 
-    def __init__(self, vocabulary: Vocabulary, automaton: Automaton, tags: int, count: int | None = None) -> None:
+    def __init__(self, vocabulary: Vocabulary, automaton: Automaton, count: int | None = None) -> None:
         super().__init__(automaton)
-        self.first = len(vocabulary.target) - tags
-        self.search = TagSearch([tag for tag in map(read_tag, vocabulary.target) if tag])
+        self.labels = vocabulary.labels.get(_FIELD, [])
+        self.search = TagSearch([read_tag(label) or Tag(label, 0, 0) for label in self.labels])
         self.ends_word = [token.kind == Kind.WORD for token in automaton.tokens]
         self.count, self.writes_trees = count, count != 0
 
-    def read(self, entries: Sequence[str]) -> tuple[ParseRecord, list[str] | None]:
-        return read_string(transitions_of_tags(entries), _STYLE) if self.writes_trees else super().read(entries)
+    def read(self, entries: Sequence[str], labels: Sequence[str] = ()) -> tuple[ParseRecord, list[str] | None]:
+        return read_string(transitions_of_tags(entries, labels), _STYLE) if self.writes_trees else super().read(entries)
 
     def finished(
         self, model: Any, encoded: Any, constraints: Constraints, found: list[list[Hypothesis]]
     ) -> list[list[Hypothesis]]:
-        """Return the best hypotheses of each sentence with a tag after each word; log-probabilities include the tags.
+        """Return the best hypotheses of each sentence with the tags of their words; log-probabilities include the tags.
         Scores still rate only the words. If count is 0, return all hypotheses unchanged.
 
         With `strict`, the tags form the likeliest tree; otherwise each word gets its likeliest tag, even if they form
@@ -256,10 +236,10 @@ class TagOutput(Output):
         states = model.decoder.read(
             model.network, inputs.to(rows.device), self._fields(hypotheses), encoded.select(rows)
         )
-        network, places = model.network, [(row, end) for row, of_row in enumerate(ends) for end in of_row]
+        places = [(row, end) for row, of_row in enumerate(ends) for end in of_row]
         at_ends = states[tuple(torch.tensor(places, dtype=torch.int64).view(-1, 2).t())].float()
         with torch.autocast(states.device.type, enabled=False):
-            logits = F.linear(at_ends, network.output_weight[self.first :], network.output_bias[self.first :])
+            logits = F.linear(at_ends, model.decoder.heads[_FIELD].weight, model.decoder.heads[_FIELD].bias)
         return list(np.split(logits.log_softmax(dim=1).cpu().numpy(), np.cumsum([len(each) for each in ends])[:-1]))
 
     def _fields(self, hypotheses: Sequence[list[int]]) -> "dict[str, Tensor]":
@@ -285,13 +265,9 @@ class TagOutput(Output):
 
         tags = numbers.argmax(axis=1).tolist() if tree is None else tree
         rest = iter(tags)
-        ids = [
-            entry
-            for token in hypothesis.ids
-            for entry in ([token, self.first + next(rest)] if self.ends_word[token] else [token])
-        ]
+        labels = [self.labels[next(rest)] if self.ends_word[token] else "" for token in hypothesis.ids]
         of_tags = float(numbers[np.arange(len(tags)), tags].sum())
-        return replace(hypothesis, ids=ids, log_probability=hypothesis.log_probability + of_tags)
+        return replace(hypothesis, labels=labels, log_probability=hypothesis.log_probability + of_tags)
 
 
 class TagSearch:
