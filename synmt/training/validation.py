@@ -73,7 +73,8 @@ class ProcessResults:
 
 @dataclass(frozen=True)
 class BatchLosses:
-    """Sums over the target tokens of a batch, in nats. loss_of_arcs, arcs: loss and number of arcs among the words.
+    """Sums over the target tokens of a batch, in nats. loss_of_arcs, arcs: loss and number of arcs among the words, or
+    of labels of words.
     accuracies: by name, the number of correct predictions of a component, and of all its predictions."""
 
     loss: float
@@ -106,10 +107,11 @@ class Validation:
         source, target = self.corpus.batch(indices, device)
         with autocast(device, self.training.precision):
             losses = model.loss(source, target)
-        loss_of_arcs = arcs = 0.0
+        of_tokens, of_labels = losses.each[: len(target.gold)], losses.each[len(target.gold) :]
+        loss_of_arcs, arcs = float(of_labels.sum()), float(len(of_labels))
         if self.is_arc.any():
             these = self.is_arc.to(device)[target.gold] * (1.0 if target.counts is None else target.counts)
-            loss_of_arcs, arcs = float(losses.each @ these), float(these.sum())
+            loss_of_arcs, arcs = float(of_tokens @ these), float(these.sum())
         accuracies = {name: accuracy() for name, accuracy in losses.accuracies.items()}
         return BatchLosses(float(losses.translation), target.tokens, loss_of_arcs, arcs, accuracies)
 
@@ -135,7 +137,7 @@ class Validation:
                 predicted[name] += counts[1]
         accuracies = {name: 100 * right[name] / max(1, total) for name, total in predicted.items()}
         losses = {}
-        if self.is_arc.any():
+        if self.folder.config.target.spelling.trees:
             loss_of_arcs, arcs = sum(each.loss_of_arcs for each in batches), sum(each.arcs for each in batches)
             losses = {"words": (loss - loss_of_arcs) / (tokens - arcs), "arcs": loss_of_arcs / max(1, arcs)}
         name, metrics = self.training.select, dict[str, float]()

@@ -14,6 +14,7 @@ from synmt.streams import Line
 from synmt.training.distribution import Processes
 from synmt.training.validation import Validation, score_of_text
 from tests import tiny
+from tests.components.slow_tags import slow_log_probabilities
 from tests.inspection.models import write_model
 from tests.search.slow_search import next_logits, slow_arcs
 from tests.training.runs import SHORT, run, with_target_trees, write_corpus
@@ -76,6 +77,10 @@ def test_losses_of_words_and_arcs(target: str, tmp_path: Path) -> None:
             logits = next_logits(model, ids[:place].tolist(), encoded, arcs)
             kind = "arcs" if "ARC" in vocabulary.target[number] else "words"
             losses[kind].append(-float(logits.log_softmax(dim=0)[number]))
+            if "tag" in row and row["tag"][place]:
+                prefix = [vocabulary.begin, *ids[:place].tolist()]
+                of_tags = slow_log_probabilities(model, prefix, encoded, True)
+                losses["arcs"].append(-float(of_tags[row["tag"][place] - 1]))
     every = [*losses["words"], *losses["arcs"]]
     assert scores.loss == pytest.approx(sum(every) / len(every), rel=1e-5)
     means = {kind: sum(values) / len(values) for kind, values in losses.items() if losses["arcs"]}
