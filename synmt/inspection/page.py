@@ -172,13 +172,28 @@ def _check_size(numbers: int) -> None:
         raise BadInput(f"{numbers} numbers, but a page can hold {MOST_NUMBERS} at most")
 
 
+HEAD = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<title>@TITLE@</title>
+<style>
+@STYLE@
+</style>
+"""  # of each page; the style of its template follows
+
+
 def filled(template: str, title: str, data: object) -> str:
     """Fill a template, escaping data so that they cannot end the script element that contains them."""
     folder = resources.files("synmt.inspection")
     text, style, script = (
         folder.joinpath(name).read_text(encoding="utf-8").rstrip("\n") for name in (template, "page.css", "page.js")
     )
-    text = text.replace("@STYLE@", style).replace("@SCRIPT@", script)
+    text = f"{HEAD}{text}".replace("@STYLE@", style).replace("@SCRIPT@", script)
     before, between, after, end = text.replace("@DATA@", "@TITLE@").split("@TITLE@")
     return (
         html.escape(title).join([before, between, after])
