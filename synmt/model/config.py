@@ -39,7 +39,8 @@ class ModelConfig:
         """Raise ValueError for unknown names, and for components that do not fit the network."""
         self.source.check_network(self.network)
         self.target.check_network(self.network)
-        if twice := self.target.labels.keys() & self.source.fields.keys():
+        labels = [name for name, own in self.target.fields.items() if own.shape == "label"]
+        if twice := self.source.fields.keys() & labels:
             raise ValueError(f"encoder and decoder use the same name for fields: {min(twice)}")
         check_text(self.tokenizer, self.languages)
         if not isinstance(self.marks, bool) or (self.marks and self.tokenizer in UNMARKED):
