@@ -43,6 +43,7 @@ function add(parent, name, attributes, text) {
 function size(svg, width, height) {
   svg.setAttribute("width", Math.ceil(width));
   svg.setAttribute("height", Math.ceil(height));
+  svg.setAttribute("viewBox", `0 0 ${Math.ceil(width)} ${Math.ceil(height)}`);  // so that print scales it
 }
 
 function drawTree(svg, { nodes, parents }, write) {

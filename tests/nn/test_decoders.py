@@ -68,8 +68,8 @@ def test_later_tokens_change_no_earlier_prediction(target: str) -> None:
     for changed in range(1, batch.inputs.shape[1]):
         other = corpus.batch([0], CPU)[1]
         other.inputs[0, changed:] = 2
-        for name, own in other.fields.items():
-            own[0, changed:] = model.decoder.fillers[name]
+        for name, filler in model.decoder.fillers.items():
+            other.fields[name][0, changed:] = filler
         after, _ = model.decoder(model.network, other, encoded)
         before_it = batch.positions < changed
         torch.testing.assert_close(after[before_it], states[before_it])

@@ -233,7 +233,8 @@ def test_every_decoder_gives_the_text_back(system: str, text: str, language: str
     entries = side.entries(with_marks(record), BPE.segment) if n else []
     assert type(side.spelling) is not Spelling or all(not entry.startswith(" ") for entry in entries)
     output = side.output(tiny.sources_and_vocabulary("sequence", system)[1])
-    found = detokenized(output.read(entries)[0], opened(language))
+    labels = [side.lessons(record, entries)[name][1:] for name in side.labels]
+    found = detokenized(output.read(entries, *labels)[0], opened(language))
     assert (found.text, found.tokens) == (squeezed(text), record.tokens)
     if side.spelling.trees:
         assert found.heads == record.heads
