@@ -84,7 +84,7 @@ def tune(
     for _ in range(EPOCHS):
         draws.shuffle(batches)
         order += batches
-    state = _State.of(encoder, lessons, seed, optimizer)
+    state = _State.of(similarity, lessons, seed, optimizer)
     done, saved = state.load(total), time.monotonic()
     with bar("updates", total=total, initial=done, desc="tuning") as line:
         for update, batch in enumerate(order[done:], start=done):
@@ -118,10 +118,11 @@ class _State:
 
     @classmethod
     def of(
-        cls, encoder: PretrainedEncoder, lessons: Sequence[_Lesson], seed: int, optimizer: torch.optim.AdamW
+        cls, similarity: Similarity, lessons: Sequence[_Lesson], seed: int, optimizer: torch.optim.AdamW
     ) -> "_State":
+        encoder = similarity.encoder
         settings = encoder.checksum, encoder.layer, seed, EPOCHS, BATCH_TOKENS, RATE, WARMUP, torch.__version__
-        whole = hashlib.sha256(repr(settings).encode())
+        whole = hashlib.sha256(repr(settings).encode() + b"".join(mean.tobytes() for mean in similarity.means))
         for lesson in lessons:
             *lists, links = astuple(lesson)
             whole.update(repr(lists).encode() + links.tobytes())
