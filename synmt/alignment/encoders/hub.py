@@ -69,9 +69,8 @@ class HubEncoder:
 
     @property
     def weights(self) -> dict[str, Tensor]:
-        """Return the weights of all layers, without the embeddings of subwords."""
-        table = self._model.get_input_embeddings().weight
-        return {name: weight for name, weight in self._model.named_parameters() if weight is not table}
+        """Return the biases and norms."""
+        return {name: weight for name, weight in self._model.named_parameters() if weight.ndim == 1}
 
     def run(self, ids: Tensor, real: Tensor) -> Tensor:
         """Return the states [B,J,d] of the chosen layer; ids [B,J], real [B,J] bool: False where padded."""

