@@ -67,19 +67,19 @@ class Case:
         self.source.check_network(CONFIG)
         self.target.check_network(CONFIG)
         self.features = [self.source.features(record, segment) for record in records()]
-        self.entries = [self.target.entries(record, segment) for record in records()]
+        self.tokens = [self.target.tokens(record, segment) for record in records()]
         self.vocabulary = self._vocabulary()
         self.model = self.new_model()
 
     def _vocabulary(self) -> Vocabulary:
-        target = self.target.spelling.vocabulary(Counter(entry for each in self.entries for entry in each))
+        target = self.target.linearization.vocabulary(Counter(token for each in self.tokens for token in each))
         known = [END_TOKEN, UNKNOWN_TOKEN, *sorted(target)]
         own = sorted({token for each in self.features for token in each.tokens} - set(known))
         labels: dict[str, list[str]] = {}
         for name, each in self.source.fields.items():
             if each.shape == "label":
                 labels[name] = sorted({label for one in self.features for label in one.values[name] if label})
-        lessons = [self.target.lessons(*each) for each in zip(records(), self.entries, strict=True)]
+        lessons = [self.target.lessons(*each) for each in zip(records(), self.tokens, strict=True)]
         for name in self.target.labels:
             labels[name] = sorted({label for one in lessons for label in one[name] if label})
         return Vocabulary(known, own, labels)
@@ -93,14 +93,14 @@ class Case:
                 torch.nn.init.normal_(parameter, std=0.5)
         return model.eval()
 
-    def corpus(self, features: list[SourceFeatures], entries: list[list[str]]) -> Corpus:
+    def corpus(self, features: list[SourceFeatures], tokens: list[list[str]]) -> Corpus:
         corpus = Corpus.empty(self.vocabulary, self.target, PrefixPlan(0, 1000))
-        for source, target, record in zip(features, entries, records(), strict=False):
+        for source, target, record in zip(features, tokens, records(), strict=False):
             corpus.append(source, target, self.target.lessons(record, target))
         return corpus
 
     def loss(self, model: TranslationModel, indices: list[int]) -> Tensor:
-        return model.loss(*self.corpus(self.features, self.entries).batch(indices, CPU)).total
+        return model.loss(*self.corpus(self.features, self.tokens).batch(indices, CPU)).total
 
 
 def check_component(component: EncoderComponent | DecoderComponent | str) -> None:
@@ -178,13 +178,13 @@ def _check_precision(case: Case) -> None:
 
 
 def _check_order(case: Case) -> None:
-    corpus = case.corpus(case.features, case.entries)
+    corpus = case.corpus(case.features, case.tokens)
     encoded = case.model.encode(corpus.batch([2], CPU)[0])
     target = corpus.batch([2], CPU)[1]
     states, _ = case.model.decoder(case.model.network, target, encoded)
     for changed in range(1, target.inputs.shape[1]):
         shorter = Corpus.empty(case.vocabulary, case.target, PrefixPlan(0, 1000))
-        shorter.append(case.features[2], case.entries[2][: changed - 1])
+        shorter.append(case.features[2], case.tokens[2][: changed - 1])
         other = shorter.batch([0], CPU)[1]
         after, _ = case.model.decoder(case.model.network, other, encoded)
         count = int((target.positions < changed - 1).sum())
@@ -194,7 +194,7 @@ def _check_order(case: Case) -> None:
 
 def _check_search(case: Case) -> None:
     output, config = case.target.output(case.vocabulary), SearchConfig(beam=3, max_length_offset=3)
-    corpus = case.corpus(case.features, case.entries)
+    corpus = case.corpus(case.features, case.tokens)
     found = beam_search(case.model, corpus.batch([0, 1, 2], CPU)[0], config, output)
     for features, hypotheses in zip(case.features, found, strict=True):
         for each in hypotheses[:2]:

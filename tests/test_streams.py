@@ -89,9 +89,9 @@ def test_lines_that_are_not_text(tmp_path: Path, content: bytes, cause: str) -> 
     with pytest.raises(BadInput, match=f"^{path}:{cause}$"):
         texts(path)
     *good, faulty = read_lines([path], on_error="blank")
-    assert not any(line.fault for line in good)
+    assert not any(line.cause for line in good)
     assert (faulty.text, faulty.number) == ("", len(good) + 1)
-    assert cause.replace("\\", "").endswith(faulty.fault)
+    assert cause.replace("\\", "").endswith(faulty.cause)
 
 
 def test_parallel_files_are_read_together(tmp_path: Path) -> None:

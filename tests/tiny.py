@@ -79,8 +79,8 @@ TARGET_SYSTEMS = {
     if components.keys() <= set(DECODER_COMPONENTS)
 }
 PREFIX_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.reads_prefixes]
-TREE_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.spelling.trees]
-WAITING_SYSTEMS = [name for name in TREE_SYSTEMS if TARGET_SYSTEMS[name].spelling.trees == "among"]
+TREE_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.linearization.trees]
+WAITING_SYSTEMS = [name for name in TREE_SYSTEMS if TARGET_SYSTEMS[name].linearization.trees == "among"]
 TREES = [
     "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))",
     "(S (NP (NN father)) (VP (VBZ is)))",
@@ -153,7 +153,7 @@ def target_records() -> list[ParseRecord]:
 def sources_and_vocabulary(system: str, target: str = "sequence") -> tuple[Sources, Vocabulary]:
     features = source_features(system)
     words = sorted({entry for sentence in target_entries(target) for entry in sentence})
-    words += sorted(set(TARGET_SYSTEMS[target].style.entries(arc_labels(words))) - set(words))
+    words += sorted(set(TARGET_SYSTEMS[target].style.tokens(arc_labels(words))) - set(words))
     known = {token for sentence in features for token in sentence.tokens}
     named = [name for name, each in features[0].fields.items() if each.shape == "label"]
     labels = {name: sorted({each for f in features for each in f.values[name] if each}) for name in named}
@@ -192,7 +192,7 @@ def run_of(part: Any, fields: dict[str, torch.Tensor], padding: torch.Tensor | N
 def target_entries(target: str) -> list[list[str]]:
     """Return the entries that a decoder should write: whole words, or subwords with arcs between them."""
     side = TARGET_SYSTEMS[target]
-    return [side.entries(record, segment if side.spelling.trees else whole) for record in target_records()]
+    return [side.tokens(record, segment if side.linearization.trees else whole) for record in target_records()]
 
 
 def target_lessons(target: str) -> list[dict[str, Sequence[Any]]]:
@@ -209,7 +209,7 @@ def target_labels(target: str) -> list[dict[str, Sequence[str]]]:
 
 def string_of(target: str, entries: Sequence[str], labels: Sequence[str]) -> list[str]:
     """Return a target with its arcs, as `synmt transitions` writes it."""
-    if TARGET_SYSTEMS[target].spelling.trees != "apart":
+    if TARGET_SYSTEMS[target].linearization.trees != "apart":
         return list(entries)
     from synmt.components.decoder.tags import transitions_of_tags
 

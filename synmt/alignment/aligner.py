@@ -23,7 +23,7 @@ from synmt.alignment import ALIGNERS
 from synmt.alignment.config import Heuristic, LinksBy
 from synmt.model.config import check_text
 from synmt.model.files import CONFIG_FILE, check_new, locked, naming, read_config, write_config
-from synmt.model.made import check_same, identity
+from synmt.model.fingerprint import check_same, fingerprint_of
 from synmt.options import chosen, settings_of
 from synmt.registry import meant
 from synmt.streams import BadInput, Message, Notes, WrongUsage
@@ -87,7 +87,7 @@ class Fitting:
     """How an aligner is fitted.
 
     settings: the given options, by name; others have the aligner's defaults. out: the folder to create or, with
-    `resume`, to continue. notes: doubts about the bitext, reported once all checks have passed.
+    `resume`, to continue. notes: warnings about the bitext, reported once all checks have passed.
     """
 
     settings: Settings
@@ -216,12 +216,14 @@ def write_saved(folder: Path, aligner: AlignmentMethod, **own: Any) -> None:
     write_config(folder, {"aligner": name_of(aligner), "model": fields})
 
 
-def made_of(aligner: AlignmentMethod, bitext: FitBitext) -> dict[str, object]:
+def fingerprint(aligner: AlignmentMethod, bitext: FitBitext) -> dict[str, object]:
     """Return the inputs and options of a fitted aligner, for its folder: a checksum of each input and of each file that
     an option names, and all other options as they are. Raises BadInput."""
     name, files = name_of(aligner), {each.name for each in settings_of(type(aligner)) if each.metavar == "FILE"}
     options = {
-        f"--{name}-{each}".replace("_", "-"): identity(Path(value)) if each in files and value is not None else value
+        f"--{name}-{each}".replace("_", "-"): fingerprint_of(Path(value))
+        if each in files and value is not None
+        else value
         for each, value in options_of(aligner).items()
     }
     return {**inputs_of(bitext.pairs, bitext.guide), **options}
@@ -231,12 +233,12 @@ def check_fitted(folder: Path, aligner: AlignmentMethod, bitext: FitBitext, othe
     """Raise BadInput if a folder's aligner was fitted to other pairs or links, or with options other than `aligner`'s
     and `others`, which older folders do not name.
 
-    The folder records its `made_of` and these others.
+    The folder records its `fingerprint` and these others.
     """
     fields = read_saved(folder, type(aligner))
     with naming(folder / CONFIG_FILE):
-        before = {**others, **fields.get("made_of", {})}
-    check_same(folder, before, {**made_of(aligner, bitext), **others}, "was fitted")
+        before = {**others, **fields.get("fingerprint", {})}
+    check_same(folder, before, {**fingerprint(aligner, bitext), **others}, "was fitted")
 
 
 def read_saved(folder: Path, kind: type[AlignmentMethod]) -> dict[str, Any]:

@@ -179,13 +179,13 @@ class LearningBitext:
     score: Callable[[ModelFolder[Any], TrainingConfig], Validate] | None = None
     corpus: AlignerCorpus | None = field(init=False, default=None)
 
-    def made_of(self) -> dict[str, str]:
+    def fingerprint(self) -> dict[str, str]:
         return inputs_of(self.bitext, self.guide)
 
     def __len__(self) -> int:
         return len(self.bitext)
 
-    def entries(self, config: Any, recipe: Recipe[Any]) -> tuple[Bpe, Vocabularies]:
+    def vocabularies(self, config: Any, recipe: Recipe[Any]) -> tuple[Bpe, Vocabularies]:
         """Return the merges, and the vocabularies of both sides. Subwords can be predicted; structural tokens are only
         read.
 

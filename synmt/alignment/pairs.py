@@ -85,8 +85,8 @@ def _opened(paths: Sequence[str], notes: Notes | None) -> list[LinkLines]:
     """Open files of links. notes: for files that seem to count words from 1."""
     files = [open_links(read_lines([path]), reverse=number == 1) for number, path in enumerate(paths)]
     for path, file in zip(paths, files, strict=True):
-        if notes and (doubt := file.doubt(path)):
-            notes.add(doubt)
+        if notes and (warning := file.warning(path)):
+            notes.add(warning)
     return files
 
 

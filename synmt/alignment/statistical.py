@@ -29,7 +29,7 @@ from synmt.alignment.aligner import (
     Needs,
     Settings,
     copy_saved,
-    made_of,
+    fingerprint,
     new_folder,
     read_aligner,
     write_saved,
@@ -112,7 +112,7 @@ class Eflomal:
                 eflomal.write_priors(stream, *eflomal.calculate_priors(*zip(*texts, strict=True), forward, backward))
             known = dict(zip(texts, _links(forward, backward), strict=True))
             made = replace(self, text=bitext.text, priors=folder / PRIORS_FILE, known=known)
-            write_saved(folder, made, made_of=made_of(self, bitext))
+            write_saved(folder, made, fingerprint=fingerprint(self, bitext))
         return made
 
     def save(self, folder: Path) -> None:
@@ -196,7 +196,7 @@ class SystranAlign:
                 variational_bayes=True,
             )
             file.unlink()
-            write_saved(folder, replace(self, text=bitext.text), made_of=made_of(self, bitext))
+            write_saved(folder, replace(self, text=bitext.text), fingerprint=fingerprint(self, bitext))
         return self.open(how.out, how.device)
 
     def save(self, folder: Path) -> None:

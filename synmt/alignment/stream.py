@@ -29,7 +29,7 @@ from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligned, alignin
 from synmt.alignment.pairs import check_links, pairs_of_links, read_pairs, with_known_links
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair, are_parallel, read_columns
-from synmt.data.words import Sides, note_doubts, say_doubts, sides_of, words_of
+from synmt.data.words import Sides, note_warnings, say_warnings, sides_of, words_of
 from synmt.model.files import check_free
 from synmt.options import config_of
 from synmt.streams import (
@@ -81,7 +81,7 @@ def link_stream(
     pairs = read_pairs(columns, needed(aligner, config), sides, config.max_words, bad)
     with processes(jobs, aligning(aligner, config), _open_aligning, given, config) as run:
         _write(run, pairs, advice(config))
-    say_doubts(bad, Notes(), *sides)
+    say_warnings(bad, Notes(), *sides)
 
 
 def filter_stream(given: Saved, files: Sequence[str], least: float, text: TextConfig, on_error: OnError) -> None:
@@ -111,7 +111,7 @@ def filter_stream(given: Saved, files: Sequence[str], least: float, text: TextCo
         for each in waiting:
             output.write_bytes(each.whole)
     note(f"kept {kept} of {counted(total, 'pair')}")
-    say_doubts(bad, Notes(), *sides)
+    say_warnings(bad, Notes(), *sides)
 
 
 def _columns_and_lines(columns: Iterable[tuple[Line, ...]], waiting: deque[Kept]) -> Iterator[tuple[Line, ...]]:
@@ -138,7 +138,7 @@ def symmetrize_stream(
     else:
         pairs = pairs_of_links(links, config.max_words, bad, notes)
     _write(alone(aligning(known, how)), pairs, known.advice)
-    say_doubts(bad, notes, *sides)
+    say_warnings(bad, notes, *sides)
 
 
 def lexicon_stream(
@@ -153,7 +153,7 @@ def lexicon_stream(
     for pair in with_known_links(read_pairs(columns, needs, sides, MOST_WORDS, bad), [links], notes):
         lexicon.add(pair, pair.links[0])
     write_lines(lexicon.rows())
-    say_doubts(bad, notes, *sides)
+    say_warnings(bad, notes, *sides)
 
 
 def _count(files: Sequence[str]) -> int | None:
@@ -228,7 +228,8 @@ def fitted(
 ) -> Iterator[Fitted]:
     """Provide an aligner that is fitted to pairs; without `fit.out`, its folder is removed at the end.
 
-    columns: sources and targets; notes: doubts, also about the fit; say: note how long the fit takes. Raises BadInput.
+    columns: sources and targets; notes: warnings, also about the fit; say: note how long the fit takes. Raises
+    BadInput.
     """
     aligner, kind = new_aligner(fit.method, fit.settings), ALIGNERS[fit.method]
     used = used_by(fit.method, fit.settings)
@@ -250,7 +251,7 @@ def fitted(
     bitext = Bitext(kept.whole(with_known_links(pairs, known, notes) if known else pairs))
     if not len(bitext):
         raise BadInput("no sentence pairs to learn from")
-    note_doubts(notes, *sides)
+    note_warnings(notes, *sides)
     if say and hasattr(kind, "cost"):
         notes.add(kind.cost(fit.settings, len(bitext), kept.cells))
     words = (

@@ -18,7 +18,7 @@ from synmt.api.given import Pairs, as_given, chosen_of, columns_of, files_in, pu
 from synmt.components import ENCODER_COMPONENTS
 from synmt.components.contract import EncoderComponent
 from synmt.data.records import SentencePair, are_parallel
-from synmt.data.words import SideWords, say_doubts, sides_of
+from synmt.data.words import SideWords, say_warnings, sides_of
 from synmt.inspection.alignment import links_picture
 from synmt.nn.config import TransformerConfig
 from synmt.options import Choice, Rules, Setting, check_used, config_of, given, settings_of
@@ -248,7 +248,7 @@ def _links(
             unlinked += pair.is_whole and not links.links
             yield WordLinks(pair.source.tokens, pair.target.tokens, links.links, links.confidence)
     note_unlinked(unlinked, total, advice)
-    say_doubts(bad, notes, *sides)
+    say_warnings(bad, notes, *sides)
 
 
 def _closing(stack: ExitStack, found: Iterator[WordLinks]) -> Iterator[WordLinks]:

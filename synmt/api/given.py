@@ -175,14 +175,14 @@ def columns_of(pairs: Pairs, bad: BadLines) -> Iterator[tuple[Line, ...]]:
 
 
 def with_text(line: Line, sides: Sequence[Sentence], on_error: OnError) -> Line:
-    """Return the line with its text, several sides with tabs between them. A bad text is a fault if `on_error` is
+    """Return the line with its text, several sides with tabs between them. A bad text gives a cause if `on_error` is
     blank, and otherwise raises BadInput."""
     try:
         texts = [text_of(side, line) for side in sides]
     except BadInput as error:
         if on_error == "fail":
             raise
-        return replace(line, fault=error.cause)
+        return replace(line, cause=error.cause)
     if len(texts) > 1:  # a tab in links precedes their confidence
         texts[:2] = [text.replace("\t", " ") for text in texts[:2]]
     return replace(line, text="\t".join(texts))

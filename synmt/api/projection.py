@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from synmt.api.given import Sentence, lines_of, lines_of_pairs, public
-from synmt.data.words import say_doubts
+from synmt.data.words import say_warnings
 from synmt.options import Rules, Setting, check_used
 from synmt.projection.config import DOUBTFUL, MarkupConfig, ProjectionConfig
 from synmt.projection.markup import carried
@@ -89,6 +89,6 @@ def _stripped(text: str) -> str:
 
 
 def _said(results: Iterator[Result], bad: BadLines, notes: Notes) -> Iterator[Result]:
-    """Yield the results, then warn of the bad lines and of all doubts."""
+    """Yield the results, then warn of the bad lines and note all warnings."""
     yield from results
-    say_doubts(bad, notes)
+    say_warnings(bad, notes)

@@ -9,7 +9,7 @@ import torch
 
 from synmt.api.given import Pairs, Sentence, as_given, columns_of, lines_of, public
 from synmt.components.contract import Task
-from synmt.data.words import say_doubts
+from synmt.data.words import say_warnings
 from synmt.device import Precision, local_device
 from synmt.inspection.matrix import Picture, draw_matrices
 from synmt.model.config import ModelConfig
@@ -141,7 +141,7 @@ class Model:
         """Yield the log-probability of each target, given its source, in nats: `total()`, and one for each subword.
 
         pairs: (source, target) pairs, a file of `source TAB target` lines, or a source and a target file; sum_trees: as
-        in `synmt logprob`. on_error: fail, or blank: a bad pair gets no entries and is counted in a warning. Raises
+        in `synmt logprob`. on_error: fail, or blank: a bad pair gets no tokens and is counted in a warning. Raises
         BadInput, TypeError and ValueError, also for several models, and for a model loaded as int8.
         """
         folder = self._only("log-probabilities need")
@@ -203,7 +203,7 @@ class Model:
 def _forced(translator: Translator, config: LogprobConfig, pairs: Pairs, on_error: OnError) -> Iterator[ForcedTarget]:
     bad, notes, sides = BadLines(on_error), Notes(), words_of_sides(translator.config, config)
     yield from scored(translator, sides, columns_of(pairs, bad), config, bad, notes, Latest())
-    say_doubts(bad, notes, *sides)
+    say_warnings(bad, notes, *sides)
 
 
 def _translations(
@@ -214,4 +214,4 @@ def _translations(
     sentences = source_sentences(translator, words, lines, config, bad, Latest())
     with processes(config.jobs, translator.translate_batch, open_batches, *opened) as run:
         yield from translator.translate(sentences, run)
-    say_doubts(bad, Notes(), words)
+    say_warnings(bad, Notes(), words)

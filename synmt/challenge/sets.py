@@ -165,8 +165,8 @@ def _with_translation(
         with line.naming():
             found = _links_between(parse, other, line.text, links.base, translation.is_source)
             yield place, parse.record, LinkedTranslation(other.record, found)
-    if doubt := links.doubt(translation.links):
-        note(doubt)
+    if warning := links.warning(translation.links):
+        note(warning)
 
 
 def _links_between(parse: Parse, other: Parse, text: str, base: int, is_source: bool) -> frozenset[Link]:
@@ -198,8 +198,8 @@ def reordering_cells(source: str, target: str, links: str, min_distance: int) ->
             found = read_links_between(source_words, target_words, line.text, known.base)
             distance = reordering_distance(found.possible, source_words, target_words)
         yield str(number) if distance > min_distance else ""
-    if doubt := known.doubt(links):
-        note(doubt)
+    if warning := known.warning(links):
+        note(warning)
 
 
 def challenge_set(cells: Iterator[str], name: str, texts: Sequence[str], with_cells: bool) -> Iterator[str]:

@@ -3,8 +3,8 @@
 contract.py defines what a component can be and do, and exports all that it may import: the types of fields and what
 reads them from records (fields.py), the state of a decoder (state.py), and helpers for the values of hooks (values.py).
 Each published component is one file in encoder/ or decoder/, named after it, with its citation, formula, options,
-tensors and presets. spelling.py, output.py and arcs.py are for decoders that write trees. A system is a named choice of
-components. Other packages add components under the entry point `synmt.components`.
+tensors and presets. linearization.py, output.py and arcs.py are for decoders that write trees. A system is a named
+choice of components. Other packages add components under the entry point `synmt.components`.
 """
 
 from collections.abc import Iterable, Mapping

@@ -51,7 +51,7 @@ from synmt.trees.record import ParseRecord
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from synmt.components.spelling import Spelling
+    from synmt.components.linearization import Linearization
     from synmt.nn.hooks import SideRun, Value
 
 __all__ = [
@@ -107,7 +107,7 @@ HOOKS = (
 class Layout:
     """The input of the encoder for a sentence.
 
-    tokens: vocabulary entries, [n].
+    tokens: of the vocabulary, [n].
     words: the index of the word that each token is a subword of, -1 for structure, [n].
     parents: if the tokens are a tree in preorder, the index of each node's parent, -1 for the root; else empty.
     """
@@ -240,7 +240,7 @@ class EncoderComponent(Component):
         return {}
 
     def target(self, record: ParseRecord, task: Task) -> list[str]:
-        """Return the output that the model should learn for a task other than translation, as vocabulary entries."""
+        """Return the tokens that the model should learn to write for a task other than translation."""
         raise NotImplementedError
 
     def parameters(self, config: TransformerConfig, labels: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
@@ -257,11 +257,11 @@ class DecoderComponent(Component):
     an output layer of its own, which predicts the label of each token that has one from the state after that token.
 
     prefixes: whether each position must see its whole prefix (True) or no later position (False); None: either.
-    writes: how targets are written, if this component decides it: a class such as ArcSpelling.
+    writes: how targets are written, if this component decides it: a class such as ArcLinearization.
     """
 
     prefixes: ClassVar[bool | None] = None
-    writes: "ClassVar[type[Spelling] | None]" = None
+    writes: "ClassVar[type[Linearization] | None]" = None
     state_fields: ClassVar[StateFields] = StateFields()
 
     @cached_property
@@ -269,7 +269,7 @@ class DecoderComponent(Component):
         of_training = {name: replace(each, training=True) for name, each in self.reads().items()}
         return {**self.state_fields.fields, **of_training}
 
-    def spelling(self, style: ArcStyle) -> "Spelling | None":
+    def linearization(self, style: ArcStyle) -> "Linearization | None":
         """Return how targets are written, if this component decides it."""
         return self.writes(style) if self.writes else None
 
@@ -277,11 +277,11 @@ class DecoderComponent(Component):
         """Return the state at the begin of sentence, such as WordState, if this component reads one."""
         return None
 
-    def read(self, record: ParseRecord, entries: Sequence[str]) -> Mapping[str, Sequence[Any]]:
-        """Return the fields for training alone, by name, at the begin of sentence and each of these entries, [1+t]."""
+    def read(self, record: ParseRecord, tokens: Sequence[str]) -> Mapping[str, Sequence[Any]]:
+        """Return the fields for training alone, by name, at the begin of sentence and each of these tokens, [1+t]."""
         return {}
 
-    def share_of_labels(self) -> float:
+    def loss_weight(self) -> float:
         """Return the weight of the loss of its labels in the total."""
         return 1.0
 

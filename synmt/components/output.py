@@ -66,10 +66,10 @@ class Output:
         """Complete the hypotheses of each sentence, best first. encoded: `model.encode` of the sources."""
         return found
 
-    def read(self, entries: Sequence[str], labels: Sequence[str] = ()) -> tuple[ParseRecord, list[str] | None]:
+    def read(self, tokens: Sequence[str], labels: Sequence[str] = ()) -> tuple[ParseRecord, list[str] | None]:
         """Return the words of an output, with their tree if it has one, and that tree as a string with arcs. labels: as
         in Hypothesis."""
-        return ParseRecord(tokens=join_subwords([entry for entry in entries if not is_structural(entry)])), None
+        return ParseRecord(tokens=join_subwords([token for token in tokens if not is_structural(token)])), None
 
     def after(self, token: int, state: Any, left: Left) -> tuple[Any, Left]:
         """Return the state of a hypothesis after one more token, and how much it may still write."""
@@ -146,9 +146,9 @@ class ArcOutput(Output):
 
     writes_trees = True
 
-    def read(self, entries: Sequence[str], labels: Sequence[str] = ()) -> tuple[ParseRecord, list[str] | None]:
+    def read(self, tokens: Sequence[str], labels: Sequence[str] = ()) -> tuple[ParseRecord, list[str] | None]:
         assert self.automaton
-        return read_string(list(entries), self.automaton.style)
+        return read_string(list(tokens), self.automaton.style)
 
 
 def read_string(string: list[str], style: ArcStyle) -> tuple[ParseRecord, list[str]]:

@@ -65,8 +65,8 @@ class StateFields:
 class Automaton:
     """How the state of a decoder moves through targets of one vocabulary.
 
-    start: the state at the begin of sentence; tokens: the vocabulary's entries as the state reads them; style: turns
-    other entries into tokens. readers: the names of the fields of each component, and its function of the state.
+    start: the state at the begin of sentence; tokens: the vocabulary's tokens as the state reads them; style: reads
+    other tokens. readers: the names of the fields of each component, and its function of the state.
     """
 
     start: Any
@@ -78,11 +78,11 @@ class Automaton:
         """Return the fields at the last position that a state has read, by name."""
         return {name: value for names, read in self.readers for name, value in zip(names, read(state), strict=True)}
 
-    def fields(self, entries: Sequence[str]) -> dict[str, list[int]]:
-        """Return the fields at the begin of sentence and after each entry of a target, [1+t] each."""
+    def fields(self, tokens: Sequence[str]) -> dict[str, list[int]]:
+        """Return the fields at the begin of sentence and after each token of a target, [1+t] each."""
         state = self.start
         rows = [self.numbers(state)]
-        for entry in entries:
-            state = state.after(self.style.token(entry))
+        for token in tokens:
+            state = state.after(self.style.token(token))
             rows.append(self.numbers(state))
         return {name: [row[name] for row in rows] for name in rows[0]}

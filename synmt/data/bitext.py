@@ -201,7 +201,7 @@ def read_bitext(
     """Return the records of parallel lines. Pairs with an empty side are left out, and counted in the notes. A bad line
     counts as empty unless `bad` raises it.
 
-    words: both sides, which collect doubts about the text; with several jobs, only about the first WINDOW lines.
+    words: both sides, which collect warnings about the text; with several jobs, only about the first WINDOW lines.
     jobs: the number of processes that read. One process reads text that must be parsed.
     """
     bad, words = bad or BadLines(), words or sides_of_model(config)
@@ -229,7 +229,10 @@ def read_bitext(
 def _forms(lines: Sequence[tuple[Line, ...]], config: ModelConfig) -> tuple[Form | None, Form | None]:
     """Return the form of each side, recognized by its first lines; None if these are empty or must be parsed."""
     sources, targets = [left for left, _ in lines], [right for _, right in lines]
-    forms: list[Form | None] = [source_form(sources)[0], target_form(targets, bool(config.target.spelling.trees))[0]]
+    forms: list[Form | None] = [
+        source_form(sources)[0],
+        target_form(targets, bool(config.target.linearization.trees))[0],
+    ]
     needs = config.source.needs(training=True), config.target.needs(training=True)
     for side, texts in enumerate((sources, targets)):
         if not any(line.text.strip() for line in texts) or (forms[side] == "text" and needs[side]):

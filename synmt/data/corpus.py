@@ -58,7 +58,7 @@ class Corpus:
         lessons: Mapping[str, Sequence[Any]] | None = None,
         bare: SourceFeatures | None = None,
     ) -> None:
-        """Add a pair: the input of the encoder, and the vocabulary entries that the decoder should write.
+        """Add a pair: the input of the encoder, and the tokens that the decoder should write.
 
         lessons: fields of the target for training alone; bare: the source without its trees, for `tree_dropout`.
         """
@@ -156,7 +156,7 @@ def target_row(
     automaton: Automaton | None = None,
 ) -> Row:
     """Return a target and its fields as numbers; lessons: the fields for training alone."""
-    words = 1 + sum(not is_structural(entry) for entry in target)
+    words = 1 + sum(not is_structural(token) for token in target)
     row: Row = {"ids": np.array(vocabulary.encode_target(target), np.int32), "words": words}
     fields = {
         name: np.array(vocabulary.encode_labels(name, values), np.int32)

@@ -44,7 +44,7 @@ def segmentations(dropout: float) -> int:
 
 @dataclass(slots=True)
 class Example:
-    """One training example: the input of the encoder, and the vocabulary entries that the decoder should write.
+    """One training example: the input of the encoder, and the tokens that the decoder should write.
 
     line: the source's line. target: empty for a tree that no string can spell.
     lessons: fields of the target for training alone, by name.
@@ -99,18 +99,18 @@ def _example(
         features = config.source.features(learned, segment, task)
         without = config.source.features(learned.without_trees(), segment, task) if bare else None
         if task == "parse":
-            entries = component.target(pair.source, task)
-            return Example(left, features, entries, config.target.lessons(ParseRecord(), entries), bare=without)
+            tokens = component.target(pair.source, task)
+            return Example(left, features, tokens, config.target.lessons(ParseRecord(), tokens), bare=without)
     target = config.learned(pair.target)
     with right.naming(), suppress(TreeNotDerivable):
-        entries = config.target.entries(target, segment)
-        return Example(left, features, entries, config.target.lessons(target, entries), bare=without)
+        tokens = config.target.tokens(target, segment)
+        return Example(left, features, tokens, config.target.lessons(target, tokens), bare=without)
     return Example(left, features, [], bare=without)
 
 
 @dataclass
 class Frequencies:
-    """Frequencies in some examples: of the entries of sources and of targets, and of labels, by field."""
+    """Frequencies in some examples: of the tokens of sources and of targets, and of labels, by field."""
 
     source: Counter[str] = field(default_factory=Counter)
     target: Counter[str] = field(default_factory=Counter)
@@ -140,8 +140,8 @@ class Frequencies:
             self.labels.setdefault(name, Counter()).update(counts)
 
     def vocabulary(self, side: TargetSide) -> Vocabulary:
-        """Return the counted entries and labels, and the entries that the side needs to write targets."""
-        return Vocabulary.build(self.source, side.spelling.vocabulary(self.target), self.labels)
+        """Return the counted tokens and labels, and the tokens that the side needs to write targets."""
+        return Vocabulary.build(self.source, side.linearization.vocabulary(self.target), self.labels)
 
 
 def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabulary:
@@ -154,19 +154,19 @@ def unseen_relations(bitext: Bitext, side: TargetSide, vocabulary: Vocabulary, b
     found: set[str] = set()
     for pair in bitext:
         with suppress(TreeNotDerivable):
-            found.update(side.spelling.relations(side.entries(pair.target, bpe.segment)))
-    return sorted(found - set(side.spelling.relations(vocabulary.target)))
+            found.update(side.linearization.relations(side.tokens(pair.target, bpe.segment)))
+    return sorted(found - set(side.linearization.relations(vocabulary.target)))
 
 
 @dataclass
-class Remarks:
-    """Remarks on some examples: the lines of examples that are left out, by the reason, to follow "pairs"; and the
+class ExampleWarnings:
+    """Warnings of some examples: the lines of examples that are left out, by the reason, to follow "pairs"; and the
     number of targets with crossing arcs."""
 
     left_out: dict[str, list[Line]] = field(default_factory=dict)
     crossing: int = 0
 
-    def add(self, more: "Remarks") -> None:
+    def add(self, more: "ExampleWarnings") -> None:
         self.crossing += more.crossing
         for why, lines in more.left_out.items():
             self.left_out.setdefault(why, []).extend(lines)
@@ -180,25 +180,29 @@ class Remarks:
 
 
 def usable(
-    examples: Iterable[Example], side: TargetSide, vocabulary: Vocabulary | Draft, max_length: int, remarks: Remarks
+    examples: Iterable[Example],
+    side: TargetSide,
+    vocabulary: Vocabulary | Draft,
+    max_length: int,
+    warnings: ExampleWarnings,
 ) -> Iterator[Example]:
-    """Yield the examples with at most `max_length` subwords per side that a decoder can learn, and add remarks on all.
+    """Yield the examples with at most `max_length` subwords per side that a decoder can learn, and add warnings of all.
     Trees do not count, so that all systems learn from the same pairs."""
-    spelling = side.spelling
+    linearization = side.linearization
     for example in examples:
         target, why = example.target, ""
         labels = [(name, each) for name in side.labels for each in example.lessons.get(name, ()) if each]
         if not target:
             why = "whose target tree has several roots"
-        elif max(example.source.words, spelling.subwords(target)) > max_length:
+        elif max(example.source.words, linearization.subwords(target)) > max_length:
             why = f"over {max_length} subwords"
         elif unknown := [name for name, each in labels if not vocabulary.knows_label(name, each)]:
             why = f"with a {unknown[0]} that does not occur in training"
         if why:
-            remarks.left_out.setdefault(why, []).append(example.line)
+            warnings.left_out.setdefault(why, []).append(example.line)
         else:
             arcs = [*filter(is_structural, target), *(each for _, each in labels)]
-            remarks.crossing += bool(spelling.trees) and any(map(is_lifted, arcs))
+            warnings.crossing += bool(linearization.trees) and any(map(is_lifted, arcs))
             yield example
 
 
@@ -211,14 +215,14 @@ def encode_corpus(
     plan: PrefixPlan | None = None,
 ) -> Corpus:
     """Return the corpus of the usable examples, and note the others. plan: for a decoder that reads prefixes."""
-    corpus, remarks = Corpus.empty(vocabulary, config.target, plan), Remarks()
-    for example in usable(examples, config.target, vocabulary, max_length, remarks):
+    corpus, warnings = Corpus.empty(vocabulary, config.target, plan), ExampleWarnings()
+    for example in usable(examples, config.target, vocabulary, max_length, warnings):
         corpus.segmentations = 1 + len(example.others)
         for each in (example, *example.others):
             corpus.append(each.source, each.target, each.lessons, each.bare)
         if example.links is not None:
             corpus.links.append(example.links)
-    remarks.note(notes)
+    warnings.note(notes)
     return corpus
 
 
@@ -257,13 +261,13 @@ def prepare(
     tasks = config.source.tasks
     items = enumerate((task, rows) for task in tasks for rows in bitext.windows(WINDOW))
     total = len(tasks) * -(-len(bitext) // WINDOW)
-    counts, remarks = Frequencies(), Remarks()
+    counts, warnings = Frequencies(), ExampleWarnings()
     with naming(folder):
         with processes(jobs, partial(draft_window, folder, config, bpe, training, known)) as run:
             drafted = run((number, *item) for number, item in items)
             for more in bar("sentences", drafted, total=total, leave=False, unit_scale=WINDOW):
                 counts.add(more[0])
-                remarks.add(more[1])
+                warnings.add(more[1])
         vocabulary = known or counts.vocabulary(config.target)
         checksums = []
         unknown, tokens = Counter[str](), Counter[str]()
@@ -272,7 +276,7 @@ def prepare(
                 checksums.append(numbered.checksums)
                 unknown.update(numbered.unknown)
                 tokens.update(numbered.tokens)
-    remarks.note(notes)
+    warnings.note(notes)
     for side in ("source", "target"):
         if unknown[side] > MUCH_UNKNOWN * tokens[side]:
             part = f"{unknown[side] / tokens[side]:.1%} of the {side} tokens"
@@ -287,16 +291,16 @@ def draft_window(
     training: ColumnOptions,
     known: Vocabulary | None,
     item: tuple[int, Task, list[bytes]],
-) -> tuple[Frequencies, Remarks]:
+) -> tuple[Frequencies, ExampleWarnings]:
     """Write the shards of a window with provisional numbers, and the lists of what these stand for.
 
     item: the number of the window, the task, and the lines of a bitext.
     """
     number, task, lines = item
-    side, draft, remarks = config.target, Draft(known), Remarks()
+    side, draft, warnings = config.target, Draft(known), ExampleWarnings()
     bare = training.tree_dropout > 0
     examples = list(training_examples(pairs_of(lines), config, bpe, [task], bare, training.subword_dropout))
-    kept = usable(examples, side, draft, training.max_length, remarks)
+    kept = usable(examples, side, draft, training.max_length, warnings)
     forms = [form for example in kept for form in (example, *example.others)]
     rows = {
         "source": [source_row(each.source, draft) for each in forms],
@@ -310,7 +314,7 @@ def draft_window(
     for name in SIDES if bare else SIDES[:2]:
         fields = lessons_of(side) if name == "target" else config.source.fields
         write_shard(shard(folder, number, name), columns_of(rows[name], fields), entries[name])
-    return Frequencies.of(examples), remarks
+    return Frequencies.of(examples), warnings
 
 
 def lessons_of(side: TargetSide) -> dict[str, Field]:

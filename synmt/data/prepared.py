@@ -22,8 +22,8 @@ from synmt.data.corpus import Corpus
 from synmt.data.preparation import ColumnOptions, open_corpus, prepare
 from synmt.model.config import ModelConfig
 from synmt.model.files import LARGEST_TEXT, check_inside, locked, naming, write_aside
+from synmt.model.fingerprint import check_same, checksum, digest
 from synmt.model.folder import CODES_FILE, MOST_TOKENS, ModelFolder
-from synmt.model.made import check_same, checksum, digest
 from synmt.streams import BadInput, BadLines, Message, Notes, OnError, readable
 from synmt.streams.decoding import decoded, encoded
 from synmt.streams.paths import cache_folder
@@ -48,7 +48,7 @@ class PreparedPairs:
     """Columns in a folder.
 
     count, checksum: the number and the checksum of the pairs as text; words: the tokenizer of the sources.
-    notes: doubts about the text; bad: the number of bad lines, by kind; corpus: the columns, memory-mapped.
+    notes: warnings about the text; bad: the number of bad lines, by kind; corpus: the columns, memory-mapped.
     """
 
     folder: Path
@@ -61,7 +61,7 @@ class PreparedPairs:
     corpus: Corpus
 
 
-def made_of(
+def fingerprint(
     files: Mapping[str, str],
     model: ModelConfig,
     training: ColumnOptions,
@@ -231,7 +231,7 @@ def make_folder(
 ) -> None:
     """Write columns into a folder, and their description last, so that a folder with one is complete. Raises BadInput.
 
-    known: as `made_of` returns it; vocabulary: a trained model's, to use instead of a new one.
+    known: as `fingerprint` returns it; vocabulary: a trained model's, to use instead of a new one.
     """
     with naming(folder):
         for path in folder.iterdir():  # left by a killed process
@@ -242,7 +242,7 @@ def make_folder(
         write_aside(folder / name, text.encode())
     description = {
         "schema": SCHEMA,
-        "made_of": known,
+        "fingerprint": known,
         "pairs": len(pairs.bitext),
         "data": pairs.bitext.checksum,
         "words": asdict(pairs.words),
@@ -265,7 +265,7 @@ def open_pairs(folder: Path, known: Mapping[str, str], model: ModelConfig, train
             raise ValueError(f"has the schema {said['schema']!r:.40}, but this synmt reads {SCHEMA}")
         if said.pop("checksum") != digest(said):
             raise ValueError("damaged: its checksum does not match")
-        check_same(folder, dict(said["made_of"]), known, "was prepared")
+        check_same(folder, dict(said["fingerprint"]), known, "was prepared")
     for name in (CODES_FILE, *VOCABULARY_FILES):
         check_inside(folder, folder / name, LARGEST_TEXT)
     with naming(path):

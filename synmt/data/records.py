@@ -16,7 +16,7 @@ from synmt.streams import BadInput, BadLines, Latest, Line, OnError, counted, re
 from synmt.streams.inputs import EXCHANGE
 from synmt.text.links import Link
 from synmt.text.tokenization import TextConfig, Tokenizer, with_languages
-from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
+from synmt.trees.arc_tokens import ArcStyle, is_arc, read_tokens
 from synmt.trees.dependency import detokenized, realigned
 from synmt.trees.formats import reader, sentences, tree_form, written
 from synmt.trees.record import ParseRecord, RecordError, is_record, read_record
@@ -92,9 +92,9 @@ def read_columns(files: Sequence[str], bad: BadLines, text: TextConfig = UNNAMED
         yield from columns_of_pairs(read_lines(files, bad.on_error), bad)
         return
     for lines in read_parallel(files, bad.on_error):
-        if faulty := [line for line in lines if line.fault]:
-            bad.add(faulty[0].error(faulty[0].fault))
-            lines = tuple(replace(line, text="", fault="") for line in lines)
+        if bad_lines := [line for line in lines if line.cause]:
+            bad.add(bad_lines[0].error(bad_lines[0].cause))
+            lines = tuple(replace(line, text="", cause="") for line in lines)
         yield lines
 
 
@@ -108,7 +108,7 @@ def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Lin
     for line in lines:
         by_tab, by_bars = line.text.split("\t"), BARS.split(line.text)
         columns = by_tab if len(by_tab) > 1 else by_bars
-        cause = line.fault
+        cause = line.cause
         if not cause and only_bars and len(by_tab) == len(by_bars) == 2:
             cause = "found a tab, and ||| as in the lines above: only one can separate source and target"
         elif not cause and line.text.strip() and len(columns) != 2:
@@ -117,7 +117,7 @@ def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Lin
             bad.add(line.error(cause))
         only_bars = only_bars or len(by_tab) == 1 < len(by_bars)
         left, right = columns if len(columns) == 2 and not cause else ("", "")
-        yield replace(line, text=left, fault=""), replace(line, text=right, fault="")
+        yield replace(line, text=left, cause=""), replace(line, text=right, cause="")
 
 
 def source_form(lines: Iterable[Line]) -> tuple[Form, Iterator[Line]]:
@@ -181,7 +181,7 @@ def source_records(
     if `strict`, they are bad lines. Raises BadInput for CoNLL-U, and for a language without parsers.
     """
     bad = bad or BadLines()
-    good = _without(lines, bad, attrgetter("fault"))
+    good = _without(lines, bad, attrgetter("cause"))
     if form is None:
         for line in good:
             if line.text.strip():
@@ -217,15 +217,17 @@ def target_records(
     tokenizer's words, so that all target sides generate the same words, which it can detokenize.
     """
     needs = side.needs(training)
-    strict = needs == side.spelling.needs
+    strict = needs == side.linearization.needs
     bad = bad or BadLines()
     if form is None:
-        form, lines = target_form(lines, bool(side.spelling.trees))
+        form, lines = target_form(lines, bool(side.linearization.trees))
     if form == "strings":
-        for line in _without(lines, bad, attrgetter("fault")):
-            yield line, ParseRecord() if line.fault else _read_string(line, side.style, tokenizer, bad)
+        for line in _without(lines, bad, attrgetter("cause")):
+            yield line, ParseRecord() if line.cause else _read_string(line, side.style, tokenizer, bad)
     else:
-        why = f"none of the first {STRINGS_AHEAD} lines has any" if side.spelling.trees else "the model writes none"
+        why = (
+            f"none of the first {STRINGS_AHEAD} lines has any" if side.linearization.trees else "the model writes none"
+        )
         cause = f"arcs of synmt transitions, but {why}"
         lines = _without(lines, bad, lambda line: cause if _has_arcs(line) else "")
         for line, record in source_records(lines, needs, words, bad, strict, form):
@@ -235,11 +237,11 @@ def target_records(
 
 def _has_arcs(line: Line) -> bool:
     text = line.text  # most lines have no "ARC", which is part of every arc
-    return "ARC" in text and not text.startswith("{") and any(map(is_arc, read_entries(text)))
+    return "ARC" in text and not text.startswith("{") and any(map(is_arc, read_tokens(text)))
 
 
 def _read_string(line: Line, style: ArcStyle, tokenizer: Tokenizer, bad: BadLines) -> ParseRecord:
-    record = bad.read(line, lambda text: read_transitions(read_entries(text), style), ParseRecord())
+    record = bad.read(line, lambda text: read_transitions(read_tokens(text), style), ParseRecord())
     return detokenized(record, tokenizer)
 
 
@@ -255,17 +257,17 @@ def _on_words(line: Line, record: ParseRecord, tokenizer: Tokenizer) -> ParseRec
             return record
 
 
-def _without(lines: Iterable[Line], bad: BadLines, flaw: Callable[[Line], str]) -> Iterator[Line]:
-    """Yield the lines; one with a flaw is a bad line, and loses its text."""
+def _without(lines: Iterable[Line], bad: BadLines, error_in: Callable[[Line], str]) -> Iterator[Line]:
+    """Yield the lines; one with a cause is a bad line, and loses its text."""
     for line in lines:
-        if cause := flaw(line):
+        if cause := error_in(line):
             bad.add(line.error(cause))
             line = replace(line, text="")
         yield line
 
 
 def _record_in_text(line: Line) -> str:
-    """Return the flaw of a record among lines of text: its keys would become words."""
+    """Return what is wrong with a record among lines of text: its keys would become words."""
     return "a record among lines of text" if line.text.startswith("{") and is_record(line.text) else ""
 
 
@@ -280,7 +282,7 @@ def _read(line: Line, needs: frozenset[str], words: SideWords, bad: BadLines, st
             words.count_missing(record, needs)
         return record
 
-    return ParseRecord() if line.fault else bad.read(line, read, ParseRecord())
+    return ParseRecord() if line.cause else bad.read(line, read, ParseRecord())
 
 
 def _parsed(

@@ -40,8 +40,8 @@ class Looks:
             self.raw += raw
             self.tokenized += not raw and bool(_TOKENIZED.search(text))
 
-    def doubts(self, side: str, learned: Words | None, made_by: WordsName) -> Iterator[str]:
-        """Yield doubts about a side.
+    def warnings(self, side: str, learned: Words | None, made_by: WordsName) -> Iterator[str]:
+        """Yield warnings about a side.
 
         learned: the words of a model's training data, None if there is no model yet; made_by: the tokenizer or parser
         that split the lines into words.
@@ -64,10 +64,10 @@ class Looks:
         if 2 * self.tabs > self.lines:
             yield f"{text} has tabs in {self.tabs} of its first {self.lines} lines; give one column"
         separation = self.separation
-        if doubt := separation.doubt():
+        if warning := separation.warning():
             splits = separation.spaceless and made_by != "words"
             cure = "; --tokenizer words splits Chinese, Japanese and Thai" if splits else ""
-            yield Message("{} {}{}", text, doubt, Message(cure))
+            yield Message("{} {}{}", text, warning, Message(cure))
         elif made_by == "words" and separation.spaceless > FEW * separation.sentences:
             yield Message(
                 "{} is in a script without spaces in {} of its first {}, so each character is a word;"
@@ -84,7 +84,7 @@ class Looks:
 class SideWords:
     """The words of one side of a stream: the words of records, or raw text split by the tokenizer of training.
 
-    looks: counts for doubts, to report when nothing can be refused any more.
+    looks: counts for warnings, to report when nothing can be refused any more.
     missing: how many of the `sentences` lack a field that is read, by name.
     """
 
@@ -136,11 +136,11 @@ class SideWords:
             name = "udpipe" if "udpipe" in self.parser(needs) else "spacy"
         return SideWords(self.side, self.language, Words(name), known=False)
 
-    def doubts(self) -> Iterator[str]:
-        """Yield doubts about the words."""
+    def warnings(self) -> Iterator[str]:
+        """Yield warnings about the words."""
         for name, count in self.missing.items():
             yield f"{count} of {self.sentences} {self.side} sentences are read although they have no {name}"
-        yield from self.looks.doubts(self.side, self.words if self.known else None, self._made_by)
+        yield from self.looks.warnings(self.side, self.words if self.known else None, self._made_by)
 
     def _tokenize(self, text: str) -> list[str]:
         from synmt.parsers import ModelError, open_words
@@ -164,17 +164,17 @@ def parser_of(needs: frozenset[str]) -> Any:
 Sides = tuple[SideWords, SideWords]
 
 
-def note_doubts(notes: Notes, *sides: SideWords) -> None:
-    """Note the doubts about the words of some sides."""
+def note_warnings(notes: Notes, *sides: SideWords) -> None:
+    """Note the warnings about the words of some sides."""
     for side in sides:
-        for doubt in side.doubts():
-            notes.add(doubt)
+        for warning in side.warnings():
+            notes.add(warning)
 
 
-def say_doubts(bad: BadLines, notes: Notes, *sides: SideWords) -> None:
-    """Warn of the lines left empty and of all doubts, at the end of a stream."""
+def say_warnings(bad: BadLines, notes: Notes, *sides: SideWords) -> None:
+    """Warn of the lines left empty and note all warnings, at the end of a stream."""
     bad.report()
-    note_doubts(notes, *sides)
+    note_warnings(notes, *sides)
     notes.say()
 
 

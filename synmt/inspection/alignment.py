@@ -47,8 +47,8 @@ def nth_links(path: str, number: int) -> Line:
         raise BadInput(f"has no line {number}, only {counted(count, 'line')}", readable(path))
     if not links.base:
         return line
-    if doubt := links.doubt(readable(path)):
-        note(doubt)
+    if warning := links.warning(readable(path)):
+        note(warning)
     with line.naming():
         scores = read_scores(line.text, links.base)[1]
     return replace(line, text=" ".join(f"{i}-{j}:{score:.9f}" for (i, j), score in scores.items()))

@@ -352,9 +352,9 @@ def p_value(one: Trained, other: Trained, sentences: int, difference: float | No
         (of_sentences, sentences - 1),
     ]
     variance = sum(each for each, _ in parts)
-    doubt = sum(each**2 / degrees for each, degrees in parts if each)
+    warning = sum(each**2 / degrees for each, degrees in parts if each)
     least = t_test(resampled, difference, sentences)
-    return max(least, two_sided(difference / math.sqrt(variance), variance**2 / doubt)) if doubt else least
+    return max(least, two_sided(difference / math.sqrt(variance), variance**2 / warning)) if warning else least
 
 
 def largest_with(holds: Callable[[float], bool]) -> float:

@@ -50,18 +50,20 @@ class SacreBleuMetric:
 
     def statistics(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Statistics:
         if self._remedy:
-            self._doubt(references[0])
+            self._warn_of_spaces(references[0])
         return np.array(self._metric._extract_corpus_statistics(hypotheses, references))
 
-    def _doubt(self, references: Sequence[str]) -> None:
+    def _warn_of_spaces(self, references: Sequence[str]) -> None:
         """Say once if most references are a single word each, in a script without spaces."""
         for reference in references:
             self._separation.see(reference.split())
-        doubt = self._separation.doubt()
-        if doubt and 2 * self._separation.spaceless > self._separation.sentences:
+        warning = self._separation.warning()
+        if warning and 2 * self._separation.spaceless > self._separation.sentences:
             name = type(self._metric).__name__
             note(
-                Message("the reference {}, so {} compares whole sentences: add {}", doubt, name, Message(self._remedy))
+                Message(
+                    "the reference {}, so {} compares whole sentences: add {}", warning, name, Message(self._remedy)
+                )
             )
             self._remedy = ""
 

@@ -16,8 +16,8 @@ from torch import Tensor
 from synmt import __version__
 from synmt.model.config import ModelConfig
 from synmt.model.files import CONFIG_FILE, check_new, naming, save_tensors
+from synmt.model.fingerprint import differing, flat
 from synmt.model.folder import ModelFolder
-from synmt.model.made import differing, flat
 from synmt.streams import BadInput, Notes, readable
 
 Folder = ModelFolder[ModelConfig]

@@ -30,7 +30,7 @@ NEVER = -1e9  # the bias that excludes the begin of sentence from the output
 def export(path: Path, out: Path, precision: Literal["fp32", "int8"] = "fp32") -> None:
     """Convert the model of a folder for CTranslate2, into a new folder. Raises BadInput for a model it cannot run.
 
-    precision: of the stored weights. Tokens are the entries of the vocabulary; sources have no begin or end token.
+    precision: of the stored weights. Tokens are those of the vocabulary; sources have no begin or end token.
     """
     check_empty(out)
     folder = ModelFolder.open(path, ModelConfig)

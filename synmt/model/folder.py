@@ -19,7 +19,7 @@ from synmt.model.files import (
     write_aside,
     write_config,
 )
-from synmt.model.made import checksum
+from synmt.model.fingerprint import checksum
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 

@@ -29,7 +29,7 @@ ENCODERS = "source-syntax", "target-syntax"  # the options that choose the encod
 class SourceFeatures:
     """One sentence as the encoder sees it.
 
-    tokens: vocabulary entries, [n].
+    tokens: of the vocabulary, [n].
     words: how many of the tokens are subwords, which bounds the length of the translation.
     values: by name, of each field: labels, each [n], "" for a token without a label; or arrays, [n], [n,d] or [n,n].
     fields: these fields, by name.

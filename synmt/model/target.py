@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from synmt.components import DECODER_COMPONENTS, PLAIN, options_of
 from synmt.components.contract import Automaton, DecoderComponent, Field, check_components, owners_of_heads
-from synmt.components.spelling import Spelling
+from synmt.components.linearization import Linearization
 from synmt.nn.config import TransformerConfig
 from synmt.streams import Message
 from synmt.text.bpe import Segment
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 class TargetSide:
     """The components of a decoder by name, at least one, and how they spell arcs.
 
-    Raises ValueError for components that cannot be combined, and for a spelling of arcs without components that write
-    arcs.
+    Raises ValueError for components that cannot be combined, and for linearized arcs that no component writes.
     """
 
     components: Mapping[str, DecoderComponent]
@@ -35,15 +34,15 @@ class TargetSide:
         if not self.components:
             raise ValueError("the decoder needs a component, such as sequence")
         names, every = "+".join(self.components), self.components.values()
-        spellings = [spelling for each in every if (spelling := each.spelling(self.style))]
-        if any(each != spellings[0] for each in spellings):
+        linearizations = [linearization for each in every if (linearization := each.linearization(self.style))]
+        if any(each != linearizations[0] for each in linearizations):
             raise ValueError(f"{names} cannot be combined, because they write targets differently")
-        if self.style != self.spelling.style:
+        if self.style != self.linearization.style:
             raise ValueError(Message("{} writes no arcs, so --split-arcs and --root-arc have no effect", names))
         if len({each.prefixes for each in every} - {None}) > 1:
             raise ValueError(f"{names} cannot be combined, because one is causal and the other is not")
         states = [state for each in every if (state := each.state(self.style)) is not None]
-        if any(each != (self.spelling.state() or states[0]) for each in states):
+        if any(each != (self.linearization.state() or states[0]) for each in states):
             raise ValueError(f"{names} cannot be combined, because their states differ")
 
     @cached_property
@@ -63,23 +62,23 @@ class TargetSide:
     def labels(self) -> dict[str, float]:
         """Return the fields of labels that the decoder predicts, with the weights of their losses in the total."""
         return {
-            name: each.share_of_labels()
+            name: each.loss_weight()
             for each in self.components.values()
             for name, own in each.fields_by_name.items()
             if own.shape == "label"
         }
 
     @cached_property
-    def spelling(self) -> Spelling:
+    def linearization(self) -> Linearization:
         """Return how targets are written."""
-        found = (each.spelling(self.style) for each in self.components.values())
-        return next((each for each in found if each), Spelling())
+        found = (each.linearization(self.style) for each in self.components.values())
+        return next((each for each in found if each), Linearization())
 
     @cached_property
     def state(self) -> Any:
         """Return the state at the begin of sentence, None if nothing reads one."""
         own = (each.state(self.style) for each in self.components.values())
-        return self.spelling.state() or next((state for state in own if state is not None), None)
+        return self.linearization.state() or next((state for state in own if state is not None), None)
 
     @property
     def reads_prefixes(self) -> bool:
@@ -96,11 +95,11 @@ class TargetSide:
     @property
     def writes_words_alone(self) -> bool:
         """Return whether the vocabulary has only subwords of targets."""
-        return type(self.spelling) is Spelling
+        return type(self.linearization) is Linearization
 
     def needs(self, training: bool) -> frozenset[str]:
-        """Return the fields of a target record that the components read; the fields of the spelling are required."""
-        return self.spelling.needs.union(*(each.needs(training) for each in self.components.values()))
+        """Return the fields of a target record that the components read; those of the linearization are required."""
+        return self.linearization.needs.union(*(each.needs(training) for each in self.components.values()))
 
     def owners(self, config: TransformerConfig) -> dict[tuple[int, int], str]:
         """Return the owners of heads, as `owners_of_heads`."""
@@ -114,22 +113,22 @@ class TargetSide:
             if each.state_fields.fields and self.state is None:
                 raise ValueError(f"{name} reads fields of a state, so it must define `state`")
 
-    def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
-        """Return the entries that the decoder should write, as `Spelling.entries`."""
-        return self.spelling.entries(record, segment)
+    def tokens(self, record: ParseRecord, segment: Segment) -> list[str]:
+        """Return the tokens that the decoder should write, as `Linearization.tokens`."""
+        return self.linearization.tokens(record, segment)
 
-    def lessons(self, record: ParseRecord, entries: Sequence[str]) -> dict[str, Sequence[Any]]:
+    def lessons(self, record: ParseRecord, tokens: Sequence[str]) -> dict[str, Sequence[Any]]:
         """Return the fields of a target for training alone, by name. Raises ValueError for undeclared ones, and
         TreeNotDerivable for a tree that they cannot express."""
         found: dict[str, Sequence[Any]] = {}
         for name, each in self.components.items():
             declared = each.reads().keys()
-            more = each.read(record, entries) if declared else {}
+            more = each.read(record, tokens) if declared else {}
             if wrong := more.keys() ^ declared:
                 raise ValueError(f"{name} reads and declares different fields: {min(wrong)}")
             for own, values in more.items():
-                if len(values) != 1 + len(entries):
-                    raise ValueError(f"{name} reads {len(values)} values of {own}, not {1 + len(entries)}")
+                if len(values) != 1 + len(tokens):
+                    raise ValueError(f"{name} reads {len(values)} values of {own}, not {1 + len(tokens)}")
             found.update(more)
         return found
 
@@ -144,7 +143,7 @@ class TargetSide:
     def output(self, vocabulary: Vocabulary, trees: int | None = None) -> "Output":
         """Return how a search writes targets. trees: the number of best hypotheses per sentence that need a tree
         written apart from their words; None for all."""
-        return self.spelling.output(vocabulary, self.automaton(vocabulary), trees)
+        return self.linearization.output(vocabulary, self.automaton(vocabulary), trees)
 
     def output_of_other_tasks(self, vocabulary: Vocabulary) -> "Output":
         """Return how a search writes targets of other tasks than translation, in which any token may follow."""
@@ -159,10 +158,10 @@ class TargetSide:
         from synmt.nn.prefixes import PrefixDecoder
 
         heads = {}
-        for name, share in self.labels.items():
+        for name, loss_weight in self.labels.items():
             if not vocabulary.labels.get(name):
                 raise ValueError(f"the vocabulary has no labels of the field {name}")
-            heads[name] = LabelHead(config.width, len(vocabulary.labels[name]), share)
+            heads[name] = LabelHead(config.width, len(vocabulary.labels[name]), loss_weight)
         parts = parts_of(self.components, config, lambda each: each.parameters(config, vocabulary))
         fillers = {name: int(each.pad) for name, each in self.fields.items() if not each.training}
         kind = PrefixDecoder if self.reads_prefixes else CausalDecoder

@@ -54,15 +54,17 @@ class TranslationModel(nn.Module):
         accuracies = joined_accuracies(encoded.hooks, hooks)
         network, counts = self.network, target.counts
         products = [(states, network.output_weight, network.output_bias, target.gold, smoothing, counts)]
-        shares = [1.0]
+        loss_weights = [1.0]
         for name, (places, gold) in target.labels.items():
             head: Any = self.decoder.heads[name]
             own = None if counts is None else counts[places]
             products.append((states[places], head.weight, head.bias, gold, smoothing, own))
-            shares.append(head.share)
+            loss_weights.append(head.loss_weight)
         if torch.is_grad_enabled():
             losses = [smoothed_cross_entropy(*each) for each in products]
-            total = torch.stack([share * each for share, each in zip(shares, losses, strict=True)]).sum()
+            total = torch.stack(
+                [loss_weight * each for loss_weight, each in zip(loss_weights, losses, strict=True)]
+            ).sum()
             translation = total if len(losses) == 1 else torch.stack(losses).sum().detach()
             loss = Loss(translation, target.tokens, total, accuracies)
         else:

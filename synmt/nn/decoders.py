@@ -25,13 +25,13 @@ from synmt.nn.transformer import Transformer
 
 @dataclass(slots=True)
 class TargetBatch:
-    """A decoder's input, and the entries that it must predict.
+    """A decoder's input, and the tokens that it must predict.
 
     inputs [B,t]: begin of sentence and the tokens, padded.
-    positions [P]: the index, in the flattened [B·t] inputs, of the position from which each entry is predicted.
-    gold [P]: these entries, including the end of sentence.
-    tokens: the number of entries and labels in the targets.
-    counts [P]: the number of entries that each prediction stands for, if only some are predicted.
+    positions [P]: the index, in the flattened [B·t] inputs, of the position from which each token is predicted.
+    gold [P]: these tokens, including the end of sentence.
+    tokens: the number of tokens and labels in the targets.
+    counts [P]: the number of tokens that each prediction stands for, if only some are predicted.
     fields: of components, by name, each [B,t], padded as its Field says.
     labels: by field, the indices in positions from which a label is predicted, too, and these labels, from 0; [L] each.
     prefixes: for a decoder of prefixes, the Prefixes that end at the positions, in consecutive packs.
@@ -103,13 +103,13 @@ class Steps:
 
 
 class LabelHead(nn.Module):
-    """The output layer of a field of labels. share: the weight of their loss in the total."""
+    """The output layer of a field of labels. loss_weight: of their loss in the total."""
 
-    def __init__(self, width: int, labels: int, share: float) -> None:
+    def __init__(self, width: int, labels: int, loss_weight: float) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(labels, width))
         self.bias = nn.Parameter(torch.zeros(labels))
-        self.share = share
+        self.loss_weight = loss_weight
         nn.init.normal_(self.weight, std=width**-0.5)
 
 
@@ -174,7 +174,7 @@ class CausalDecoder(Decoder):
     """A decoder in which no position sees a later one."""
 
     def forward(self, network: Transformer, target: TargetBatch, encoded: Encoded) -> tuple[Tensor, Hooks]:
-        """Return the states that predict the entries, [P,d], and the hooks of this run."""
+        """Return the states that predict the tokens, [P,d], and the hooks of this run."""
         states, hooks = self._run(network, target.inputs, target.fields, encoded, losses=True)
         return states.flatten(0, 1)[target.positions], hooks
 

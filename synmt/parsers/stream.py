@@ -181,8 +181,8 @@ def write_records(
                 output.flush()  # the next stage should not wait for a full buffer
         except ModelError as error:
             raise BadInput(str(error)) from None
-    if doubt := separation.doubt():
-        note(f"the text {doubt}")
+    if warning := separation.warning():
+        note(f"the text {warning}")
     if parser.unparsed:
         note(f"{counted(parser.unparsed, 'sentence')} too long to parse, written without a tree")
 

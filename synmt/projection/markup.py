@@ -31,7 +31,7 @@ from math import inf
 from typing import Any
 
 from synmt.data.records import SentencePair
-from synmt.data.words import Sides, note_doubts, say_doubts
+from synmt.data.words import Sides, note_warnings, say_warnings
 from synmt.projection.config import MarkupConfig
 from synmt.projection.stream import FIRST_WINDOW, WINDOW, Linker, sides_of_links
 from synmt.projection.votes import read_scored_links
@@ -102,7 +102,7 @@ def markup_stream(files: Sequence[str], config: MarkupConfig, linker: Linker | N
     bad, notes, latest = BadLines(on_error), Notes(), Latest()
     lines = latest.follow(read_lines(files, on_error))
     write_lines(carried(lines, config, linker, bad, notes, latest.pauses), latest.pauses, files)
-    say_doubts(bad, notes)
+    say_warnings(bad, notes)
 
 
 def carried(
@@ -117,7 +117,7 @@ def carried(
     """Yield the translation of each line with the markup of its source, in constant memory.
 
     linker: links source and target; without it, lines have links. bad: decides whether a bad line raises BadInput or
-    stays empty. notes: receives doubts at the end. split: returns the columns of a line.
+    stays empty. notes: receives warnings at the end. split: returns the columns of a line.
     """
     own = config.languages
     asked = own[0] if config.source_language else None, own[1] if config.target_language else None
@@ -147,7 +147,7 @@ def carried(
     if not linker or not linker.languages:
         note_tokenizers(notes, config.tokenizer or "words", {side.side: side.language for side in sides})
     base.say(notes)
-    note_doubts(notes, *sides)
+    note_warnings(notes, *sides)
 
 
 def markup_file(
@@ -184,7 +184,7 @@ def markup_file(
                 output.write_bytes(piece.with_targets([targets.pop(0) for _ in piece.segments]))
         for piece in waiting:
             output.write_bytes(piece.raw)
-    say_doubts(bad, notes)
+    say_warnings(bad, notes)
 
 
 def _followed(pieces: Iterable[Piece], waiting: deque[Piece]) -> Iterator[Segment]:
@@ -203,12 +203,12 @@ def _row_of(segment: Segment, path: str) -> Line:
     try:
         return replace(line, text=f"{source}\0{characters(target, 0)}")
     except MarkupError as error:
-        return replace(line, fault=str(error))
+        return replace(line, cause=str(error))
 
 
 def _row_of_new(segment: Segment, line: Line, columns: Sequence[str]) -> Line:
     """Return the source of a segment and the columns of its new translation, or nothing if the line is empty."""
-    cause, found = line.fault, split_columns(f"\t{line.text}")[1:]
+    cause, found = line.cause, split_columns(f"\t{line.text}")[1:]
     if line.text.strip() and not cause:
         if len(found) != len(columns):
             cause = f"expected `{' TAB '.join(columns)}`, found {counted(len(found), 'column')}"
@@ -219,7 +219,7 @@ def _row_of_new(segment: Segment, line: Line, columns: Sequence[str]) -> Line:
         elif segment.source is None:
             cause = f"the segment on line {segment.line} has no source"
     text = "\0".join([segment.source or "", *found]) if line.text.strip() and not cause else ""
-    return replace(line, text=text, fault=cause)
+    return replace(line, text=text, cause=cause)
 
 
 def _example(markup: Markup, text: str, sides: Sides) -> MarkedLine:

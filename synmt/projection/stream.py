@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from synmt.data.records import SentencePair
-from synmt.data.words import Sides, SideWords, note_doubts, say_doubts, sides_of
+from synmt.data.words import Sides, SideWords, note_warnings, say_warnings, sides_of
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.grammar import Grammar
 from synmt.projection.tree import projected, votes_of
@@ -48,7 +48,7 @@ def project_stream(files: Sequence[str], config: ProjectionConfig, linker: Linke
     lines = latest.follow(read_lines(files, on_error))
     records = projections(lines, config, linker, bad, notes, latest.pauses)
     write_lines(map(write_record, records), latest.pauses, files)
-    say_doubts(bad, notes)
+    say_warnings(bad, notes)
 
 
 def projections(
@@ -62,7 +62,7 @@ def projections(
     """Yield the record of the target of each line, in constant memory unless a grammar is fitted.
 
     linker: links source and target; without it, lines have links, and may have several sources.
-    bad: decides whether a bad line raises BadInput or gives an empty record. notes: receives doubts at the end.
+    bad: decides whether a bad line raises BadInput or gives an empty record. notes: receives warnings at the end.
     """
     _, side = sides_of_links(linker, config.tokenizer, target=config.target_language)
     reader = TargetReader(side, linker is not None)
@@ -83,7 +83,7 @@ def projections(
     if reader.texts and config.tokenizer != "none" and not (config.target_language or (linker and linker.languages)):
         notes.add(f"target text is tokenized as {side.language}")
     reader.base.say(notes)
-    note_doubts(notes, side)
+    note_warnings(notes, side)
 
 
 def sides_of_links(

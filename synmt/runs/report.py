@@ -34,9 +34,9 @@ from synmt.runs.table import (
     by_test,
     chosen_on_dev,
     legend,
-    remarks,
     span_of,
     title_of,
+    warnings_of,
 )
 from synmt.streams import read_lines
 from synmt.text.graphemes import label
@@ -70,7 +70,7 @@ def page(found: RunFindings, file: Path) -> str:
         "lengths": [by_length(each, found.run, systems) for each in found.measured],
         "costs": list(_costs(found, systems)),
         "tests": [_sentences(each, found, max(1, int(share * each.sentences)), systems) for each in found.measured],
-        "notes": [*chosen_on_dev(first), *legend(found.results), *remarks(found.results, found.learned)],
+        "notes": [*chosen_on_dev(first), *legend(found.results), *warnings_of(found.results, found.learned)],
         "signatures": list(dict.fromkeys(f"{each.metric}|{each.signature}" for each in found.results)),
         "citations": "\n".join(entries(_cites(found))),
         "file": [label(line.text, LONGEST_LINE) for line in read_lines([str(file)])],

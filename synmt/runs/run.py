@@ -27,9 +27,9 @@ from synmt.runs.table import (
     learned_of,
     read_scores,
     read_set,
-    remarks,
     report,
     results,
+    warnings_of,
 )
 from synmt.runs.work import Work
 from synmt.streams import BadInput, Message, WrongUsage, counted, note, shown
@@ -150,8 +150,8 @@ class Run:
             from synmt.runs.report import page as page_of
 
             write_output(page, page_of(found, self.file).encode())
-        for remark in remarks(found.results, found.learned) if form != "text" else ():
-            note(remark)
+        for warning in warnings_of(found.results, found.learned) if form != "text" else ():
+            note(warning)
         return report(found.results, found.learned, form)
 
     def found(self) -> RunFindings:

@@ -28,7 +28,7 @@ import msgspec
 from msgspec.structs import replace
 
 from synmt.model.files import check_empty, locked, naming
-from synmt.model.made import check_same, digest, identity, stamp
+from synmt.model.fingerprint import check_same, digest, fingerprint_of, quick_fingerprint
 from synmt.runs.commands import Command, Options
 from synmt.streams import BadInput, duration
 from synmt.streams.decoding import decoded
@@ -139,7 +139,7 @@ class RunFolder:
     path: Path
     processes: set["subprocess.Popen[bytes]"] = field(default_factory=set)
     stopped: threading.Event = field(default_factory=threading.Event)
-    identities: dict[Path, tuple[object, str]] = field(default_factory=dict)  # of inputs, with their stamps
+    fingerprints: dict[Path, tuple[object, str]] = field(default_factory=dict)  # of inputs, with their quick ones
     noted: set[str] = field(default_factory=set)
 
     @contextmanager
@@ -169,25 +169,25 @@ class RunFolder:
         """Return the file in which a process collects the output for a path."""
         return self.beside("steps", path, ".new")
 
-    def identity(self, path: Path) -> str:
-        """Return the identity of an input: for a folder that the run makes, such as a model, a checksum of its inputs,
-        or "none" if it does not exist yet; for anything else a checksum of its content. Raises BadInput, also for data
-        that have changed since this process first read them."""
+    def fingerprint_of(self, path: Path) -> str:
+        """Return the fingerprint of an input: for a folder that the run makes, such as a model, a checksum of its
+        inputs, or "none" if it does not exist yet; for anything else a checksum of its content. Raises BadInput, also
+        for data that have changed since this process first read them."""
         if path.is_relative_to(self.path) and (path.is_dir() or not path.exists()):
             found = self.record(path)
             return digest(found.inputs) if found else "none"
-        now, (before, known) = stamp(path), self.identities.get(path, (None, ""))
+        now, (before, known) = quick_fingerprint(path), self.fingerprints.get(path, (None, ""))
         if now != before:
-            new = identity(path)
+            new = fingerprint_of(path)
             if known not in ("", new) and not path.is_relative_to(self.path):
                 raise BadInput("has changed since this run started", str(path))
-            self.identities[path] = now, new
-        return self.identities[path][1]
+            self.fingerprints[path] = now, new
+        return self.fingerprints[path][1]
 
     def recorded(self, inputs: Options) -> dict[str, str]:
         """Return inputs as they are recorded."""
         return {
-            name: " ".join(map(self.identity, paths)) if (paths := paths_in(value)) else f"{value}"
+            name: " ".join(map(self.fingerprint_of, paths)) if (paths := paths_in(value)) else f"{value}"
             for name, value in inputs.items()
         }
 

@@ -104,7 +104,7 @@ def plan(run: RunFile, folder: Path) -> Plan:
         check_shared(unused)
     return Plan(
         [
-            Training(name, seed, size, found[size, name], bool(models[titles[size, name]].target.spelling.trees))
+            Training(name, seed, size, found[size, name], bool(models[titles[size, name]].target.linearization.trees))
             for size, seed, name in product(run.sizes, run.seeds, run.systems)
         ],
         (
@@ -242,7 +242,7 @@ class Systems(Work):
             self._seeds.setdefault((training.size, training.system), []).append(training)
         self.lengths = check_data(run, self.plan)
         self.dev_reference = run.dev.target  # as text
-        self._scores_of_dev: dict[str, float] = {}  # by the identity of the translation
+        self._scores_of_dev: dict[str, float] = {}  # by the fingerprint of the translation
         read = self._parse_all()
         for test in run.tests:
             self._find_sets(test, read.get(f"tests/{test}/target"))
@@ -406,7 +406,7 @@ class Systems(Work):
 
     def _score_of_dev(self, path: Path) -> float:
         """Return the score of a translation of dev, computed once for all steps that ask for it."""
-        made = self.folder.identity(path)
+        made = self.folder.fingerprint_of(path)
         if made not in self._scores_of_dev:
             self._scores_of_dev[made] = score(self.run.metrics[0], path, self.dev_reference)
         return self._scores_of_dev[made]

@@ -394,11 +394,11 @@ def _parts(found: Sequence[Result], learned: Learned) -> Iterator[Part]:
         yield Table([header, *rows])
     yield from chosen_on_dev(found[0])
     yield from legend(found)
-    yield from remarks(found, learned)
+    yield from warnings_of(found, learned)
     yield from dict.fromkeys(f"{each.metric}|{each.signature}" for each in found)
 
 
-def remarks(found: Sequence[Result], learned: Learned) -> Iterator[str]:
+def warnings_of(found: Sequence[Result], learned: Learned) -> Iterator[str]:
     """Yield lines about what the tables cannot show: what systems are whose names do not say it, in what their training
     differs, and why differences between scores may mean little."""
     yield from filter(None, dict.fromkeys(described(name, how.components) for (_, name), how in learned.items()))
@@ -481,7 +481,7 @@ def _latex(found: Sequence[Result], learned: Learned) -> Iterator[str]:
         yield from (r"\begin{table}", r"\centering", rf"\caption{{{_caption(own, len(systems))}}}")
         yield from tabular(rows)
         yield r"\end{table}"
-    yield from (f"% {printable(line)}" for line in (*chosen_on_dev(found[0]), *remarks(found, learned)))
+    yield from (f"% {printable(line)}" for line in (*chosen_on_dev(found[0]), *warnings_of(found, learned)))
     yield from dict.fromkeys(f"% {printable(each.metric)}|{printable(each.signature)}" for each in found)
 
 

@@ -101,7 +101,7 @@ class LogprobConfig(InputConfig):
 
 def choose(side: "TargetSide", config: TranslateConfig) -> Choice:
     """Return which options a model with this target side uses."""
-    trees = side.spelling.trees if config.task == "translate" else ""
+    trees = side.linearization.trees if config.task == "translate" else ""
     among, with_trees = trees == "among", config.format != "text" or config.n_best is not None
     needs = {} if among else {"search": AMONG_WORDS}
     if not (among or (trees == "apart" and with_trees)):

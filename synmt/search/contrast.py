@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from synmt.data.words import say_doubts
+from synmt.data.words import say_warnings
 from synmt.device import local_device
 from synmt.metrics.report import Fields, Part, Table, in_form
 from synmt.metrics.significance import wilson
@@ -74,13 +74,13 @@ def contrast(
         item = waiting.popleft()
         if not item.scores:
             items.append(item)
-        item.scores.append(forced.total() if forced.entries else math.nan)
+        item.scores.append(forced.total() if forced.tokens else math.nan)
     found = shares(whole := [item for item in items if not any(map(math.isnan, item.scores))])
     if not found:
         raise BadInput("no item could be scored", " + ".join(files))
     if len(whole) < len(items):
         notes.add(f"{counted(len(items) - len(whole), 'item')} left out, since a translation cannot be scored")
-    say_doubts(bad, notes, *sides)
+    say_warnings(bad, notes, *sides)
     return report(found, form)
 
 

@@ -20,7 +20,7 @@ from synmt.data.batches import in_batches
 from synmt.data.corpus import Corpus
 from synmt.data.records import are_parallel, read_columns, source_records, target_form, target_records
 from synmt.data.rows import lengths_of
-from synmt.data.words import Sides, say_doubts
+from synmt.data.words import Sides, say_warnings
 from synmt.device import autocast, local_device
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
@@ -35,7 +35,7 @@ from synmt.search.tree_search import sums_over_strings
 from synmt.streams import BadInput, BadLines, Latest, Line, Notes, OnError, counted, windows, write_lines
 from synmt.text.tokenization import open_tokenizer
 from synmt.text.vocabulary import END_TOKEN, structural
-from synmt.trees.arc_tokens import is_arc, write_entries
+from synmt.trees.arc_tokens import is_arc, write_tokens
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import TreeNotDerivable
 
@@ -44,21 +44,21 @@ PREFIX_TOKENS = 16384  # positions to compute at a time, for a decoder that read
 
 @dataclass(frozen=True, slots=True)
 class ForcedTarget:
-    """entries: the target entries and the end of sentence; log_probabilities: in nats, of each entry given the previous
+    """tokens: those of the target and the end of sentence; log_probabilities: in nats, of each token given the previous
     ones, or one for all words, summed over trees. Both are empty for a pair that cannot be scored."""
 
-    entries: Sequence[str] = ()
+    tokens: Sequence[str] = ()
     log_probabilities: Sequence[float] = ()
 
     def __repr__(self) -> str:
-        return f"<ForcedTarget {self.total():.4f} nats, {counted(len(self.entries), 'token')}>"
+        return f"<ForcedTarget {self.total():.4f} nats, {counted(len(self.tokens), 'token')}>"
 
     def total(self, of_arcs: bool | None = None) -> float:
-        """Return the sum over all entries, over arcs only, or over all other entries."""
+        """Return the sum over all tokens, over arcs only, or over all other tokens."""
         if of_arcs is None:
             return math.fsum(self.log_probabilities)
-        pairs = zip(self.entries, self.log_probabilities, strict=True)
-        return math.fsum(value for entry, value in pairs if is_arc(entry) == of_arcs)
+        pairs = zip(self.tokens, self.log_probabilities, strict=True)
+        return math.fsum(value for token, value in pairs if is_arc(token) == of_arcs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,11 @@ class ForcedPair:
     target: Sequence[str]
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def entries(self) -> list[str]:
+    def tokens(self) -> list[str]:
         """Return the target and its end of sentence, each label after its token."""
         found: list[str] = []
-        for place, entry in enumerate(self.target, 1):
-            found += [entry, *(structural(column[place]) for column in self.labels.values() if column[place])]
+        for place, token in enumerate(self.target, 1):
+            found += [token, *(structural(column[place]) for column in self.labels.values() if column[place])]
         return [*found, END_TOKEN]
 
 
@@ -95,9 +95,9 @@ def logprob_stream(model: Path, files: Sequence[str], config: LogprobConfig, dev
     bad, notes, latest = BadLines(on_error), Notes(), Latest()
     found = scored(translator, sides, read_columns(files, bad), config, bad, notes, latest)
     countable = files[:1] if are_parallel(files) else files
-    has_trees = bool(folder.config.target.spelling.trees)
+    has_trees = bool(folder.config.target.linearization.trees)
     write_lines((_line(forced, has_trees, config) for forced in found), latest.pauses, countable)
-    say_doubts(bad, notes, *sides)
+    say_warnings(bad, notes, *sides)
 
 
 def forcing(
@@ -124,7 +124,7 @@ def scored(
     unknown = 0
     for window in windows(_pairs(translator, sides, lines, config, bad, latest), WINDOW, pauses=latest.pauses):
         found = forced_targets(translator, window, config)
-        unknown += sum(not translator.vocabulary.knows(entry) for pair in window for entry in pair.target)
+        unknown += sum(not translator.vocabulary.knows(token) for pair in window for token in pair.target)
         yield from found
     if unknown:
         notes.add(f"{counted(unknown, 'subword')} not in the vocabulary, scored as the unknown token")
@@ -150,7 +150,7 @@ def _pairs(
     both, *columns = tee(rest, 3)
     lefts, rights = (map(itemgetter(side), columns[side]) for side in (0, 1))
     sources = source_records(lefts, model.source.needs(training=False), sides[0], bad)
-    form, of_targets = target_form(rights, bool(model.target.spelling.trees))
+    form, of_targets = target_form(rights, bool(model.target.linearization.trees))
     side = WORDS if config.sum_trees and form != "strings" else model.target
     tokenizer = open_tokenizer(config.tokenizer or model.tokenizer, model.languages[1])
     targets = target_records(of_targets, side, tokenizer, sides[1], bad, form)
@@ -175,15 +175,15 @@ def _pairs(
 
 def _pair(translator: Translator, source: ParseRecord, target: ParseRecord, side: TargetSide) -> ForcedPair:
     """Return a pair. Raises ValueError, also for an unknown arc, which the model would take for an unknown word."""
-    vocabulary, entries = translator.vocabulary, side.entries(target, translator.bpe.segment)
-    lessons = side.lessons(target, entries)
+    vocabulary, tokens = translator.vocabulary, side.tokens(target, translator.bpe.segment)
+    lessons = side.lessons(target, tokens)
     labels = {name: lessons[name] for name in side.labels}
-    unknown = [entry for entry in entries if is_arc(entry) and not vocabulary.knows(entry)]
+    unknown = [token for token in tokens if is_arc(token) and not vocabulary.knows(token)]
     for name, column in labels.items():
         unknown += [structural(each) for each in column if each and not vocabulary.knows_label(name, each)]
     if unknown:
-        raise ValueError(f"the model does not know the arc {write_entries(unknown[:1])}")
-    return ForcedPair(translator.features(source), entries, labels)
+        raise ValueError(f"the model does not know the arc {write_tokens(unknown[:1])}")
+    return ForcedPair(translator.features(source), tokens, labels)
 
 
 def forced_targets(translator: Translator, pairs: Sequence[ForcedPair], config: LogprobConfig) -> list[ForcedTarget]:
@@ -212,7 +212,7 @@ def force(translator: Translator, pairs: Sequence[ForcedPair]) -> list[ForcedTar
             yield from log_probabilities(translator, corpus, part)
 
     found = iter(in_batches(lengths, translator.batch_tokens, run))
-    return [ForcedTarget(each.entries(), next(found)) if each.target else ForcedTarget() for each in pairs]
+    return [ForcedTarget(each.tokens(), next(found)) if each.target else ForcedTarget() for each in pairs]
 
 
 def force_words(translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcOutput, beam: int) -> list[ForcedTarget]:
@@ -228,7 +228,7 @@ def force_words(translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcOu
 
     lengths = [max(len(pair.source.tokens), 1 + len(pair.target)) for pair in some]
     found = iter(in_batches(lengths, translator.batch_tokens, run))
-    return [ForcedTarget(each.entries(), [next(found)]) if each.target else ForcedTarget() for each in pairs]
+    return [ForcedTarget(each.tokens(), [next(found)]) if each.target else ForcedTarget() for each in pairs]
 
 
 @torch.inference_mode()
@@ -254,11 +254,11 @@ def _line(forced: ForcedTarget, has_trees: bool, config: LogprobConfig) -> str:
     of_kinds = {"words": forced.total(False), "arcs": forced.total(True)} if apart else {}
     if config.format == "text":
         numbers = [forced.total(), *of_kinds.values()]
-        return "\t".join(f"{number:.6f}" for number in numbers) if forced.entries else ""
-    fields: dict[str, Any] = {"log_probability": forced.total() if forced.entries else None}
-    if forced.entries:
+        return "\t".join(f"{number:.6f}" for number in numbers) if forced.tokens else ""
+    fields: dict[str, Any] = {"log_probability": forced.total() if forced.tokens else None}
+    if forced.tokens:
         fields |= {f"log_probability_of_{name}": value for name, value in of_kinds.items()}
-    fields |= {"tokens": write_entries(forced.entries).split(" ") if forced.entries else []}
+    fields |= {"tokens": write_tokens(forced.tokens).split(" ") if forced.tokens else []}
     if not config.sum_trees:
         fields["log_probabilities"] = list(forced.log_probabilities)
     return msgspec.json.encode(fields).decode()

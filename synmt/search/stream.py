@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from synmt.data.records import source_records
-from synmt.data.words import Sides, SideWords, say_doubts, sides_of, sides_of_model
+from synmt.data.words import Sides, SideWords, say_warnings, sides_of, sides_of_model
 from synmt.device import local_device
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
@@ -43,7 +43,7 @@ def translate_stream(
     sentences = source_sentences(translator, words, lines, config, bad, latest)
     with processes(config.jobs, translator.translate_batch, open_batches, *opened) as run:
         write_lines(_written(translator.translate(sentences, run, latest.pauses), config, bad), latest.pauses, files)
-    say_doubts(bad, Notes(), words)
+    say_warnings(bad, Notes(), words)
 
 
 def _open(models: tuple[Path, ...], search: SearchConfig, config: TranslateConfig, device: str) -> Translator:

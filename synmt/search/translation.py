@@ -24,7 +24,7 @@ from synmt.search.tree_search import tree_search
 from synmt.streams import BadInput, Message, never, shown
 from synmt.streams.pool import Run, alone
 from synmt.text.tokenization import open_tokenizer, spaces_after
-from synmt.trees.arc_tokens import write_entries
+from synmt.trees.arc_tokens import write_tokens
 from synmt.trees.dependency import detokenized
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import with_one_root
@@ -220,16 +220,16 @@ class Translator:
         return list(distinct.values())
 
     def translation(self, hypothesis: Hypothesis) -> Translation:
-        entries = self.vocabulary.decode(hypothesis.ids)
+        written = self.vocabulary.decode(hypothesis.ids)
         scores = hypothesis.score, hypothesis.log_probability
         if self.task == "parse":
-            tokens = [entry.strip() for entry in entries]
+            tokens = [token.strip() for token in written]
             return Translation(" ".join(tokens), tokens, *scores)
-        read, string = self.output.read(entries, hypothesis.labels)
+        read, string = self.output.read(written, hypothesis.labels)
         found = detokenized(read, self.tokenizer)
         if string is None:
             return Translation(found.text, found.tokens, *scores)
-        return Translation(found.text, found.tokens, *scores, found.heads, found.deprels, write_entries(string))
+        return Translation(found.text, found.tokens, *scores, found.heads, found.deprels, write_tokens(string))
 
 
 def load(folder: ModelFolder[ModelConfig], device: torch.device, precision: Precision) -> TranslationModel:

@@ -107,14 +107,14 @@ class WrongUsage(ValueError):
 class Line:
     """One input line without its line end, and its place; `number` counts from 1.
 
-    fault: why the bytes of the line are not text; then `text` is empty. Only with `on_error="blank"`.
+    cause: why the bytes of the line are not text; then `text` is empty. Only with `on_error="blank"`.
     pauses: whether the input pauses after this line, perhaps because someone is waiting for the output.
     """
 
     text: str
     source: str
     number: int
-    fault: str = ""
+    cause: str = ""
     pauses: bool = False
 
     def error(self, cause: object) -> BadInput:
@@ -150,10 +150,10 @@ class BadLines:
         self.counts[kind] += 1
 
     def read(self, line: Line, read: Callable[[str], T], blank: T) -> T:
-        """Return `read(line.text)`, or `blank` if the line has a fault or `read` raises ValueError."""
+        """Return `read(line.text)`, or `blank` if the line has a cause or `read` raises ValueError."""
         try:
-            if line.fault:
-                raise ValueError(line.fault)
+            if line.cause:
+                raise ValueError(line.cause)
             return read(line.text)
         except ValueError as error:
             self.add(line.error(error))
@@ -202,7 +202,7 @@ class Notes:
     def left_out(self, what: str, lines: Sequence[Line]) -> None:
         """Note how many pairs training leaves out, and the places of the first ones.
 
-        what: their fault, to follow "pairs".
+        what: what is wrong with them, to follow "pairs".
         """
         if lines:
             places = [f"{line.source}:{line.number}" for line in lines[:3]] + ["…"] * (len(lines) > 3)
@@ -231,7 +231,7 @@ def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Lin
     """Yield the lines of several files one after another; `-` is standard input, `.gz` and the like are unpacked.
 
     Raises BadInput for a file that cannot be read, and for a line with invalid UTF-8 or NUL bytes. With
-    `on_error="blank"`, such a line has no text, and `fault` has the cause.
+    `on_error="blank"`, such a line has no text, and `cause` says why.
     """
     for path in paths:
         source = "stdin" if path == "-" else readable(path)
@@ -243,8 +243,8 @@ def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Lin
                     if len(raw) > LONGEST_LINE:
                         raise BadInput(f"the line is longer than {LONGEST_LINE} bytes", source, number)
                     line = _decode(raw, source, number, pauses())
-                    if line.fault and on_error == "fail":
-                        raise line.error(line.fault)
+                    if line.cause and on_error == "fail":
+                        raise line.error(line.cause)
                     yield line
         except OSError as error:
             cause = IS_FOLDER if isinstance(error, IsADirectoryError) else error.strerror or str(error)
@@ -267,16 +267,16 @@ def nth_line(path: str, number: int) -> Line:
 
 
 def _decode(raw: bytes, source: str, number: int, pauses: bool) -> Line:
-    text, fault = "", "NUL byte in a text line" if b"\0" in raw else ""
+    text, cause = "", "NUL byte in a text line" if b"\0" in raw else ""
     try:
         text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        fault = fault or f"not UTF-8 (byte {error.start + 1} of the line)"
-    if fault and number == 1 and (program := unpacker(raw)):
-        fault = f"not text but compressed: unpack it with {program} -dc, or give it the right suffix"
+        cause = cause or f"not UTF-8 (byte {error.start + 1} of the line)"
+    if cause and number == 1 and (program := unpacker(raw)):
+        cause = f"not text but compressed: unpack it with {program} -dc, or give it the right suffix"
     if number == 1 and XML.match(raw):
-        fault = "not lines but XML: markup, strip-markup, align and link read files that end in .tmx, .xlf or .xliff"
-    return Line("" if fault else text.rstrip("\r\n"), source, number, fault, pauses)
+        cause = "not lines but XML: markup, strip-markup, align and link read files that end in .tmx, .xlf or .xliff"
+    return Line("" if cause else text.rstrip("\r\n"), source, number, cause, pauses)
 
 
 @dataclass
@@ -443,7 +443,7 @@ def convert_files(
     latest = Latest()
 
     def converted(line: Line) -> str | None:
-        is_empty = not line.text.strip(string.whitespace) and not line.fault
+        is_empty = not line.text.strip(string.whitespace) and not line.cause
         return blank if is_empty else bad.read(line, convert, "") or blank
 
     lines = map(converted, group(latest.follow(read_lines(paths, bad.on_error))))

@@ -219,8 +219,8 @@ class LinkLines:
     def __next__(self) -> Line:
         return next(self.lines)
 
-    def doubt(self, name: str) -> str:
-        """Return a doubt about a file of this name if the base is a guess; "" for word 0 or numbered links."""
+    def warning(self, name: str) -> str:
+        """Return a warning about a file of this name if the base is a guess; "" for word 0 or numbered links."""
         return f"{name} has no link to a word 0, so its words count from 1" if self.base and not self.rest else ""
 
 

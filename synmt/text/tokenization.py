@@ -302,7 +302,7 @@ class Separation:
             self.single += sum(not is_punctuation(word) for word in words) == 1
             self.spaceless += any(map(is_spaceless, "".join(words)))
 
-    def doubt(self) -> str:
+    def warning(self) -> str:
         """Return what is odd about a text, to follow its name, or ""."""
         if 2 * self.single > self.sentences and (self.spaceless or self.sentences >= LIST):
             return f"has only one word in {self.single} of its first {counted(self.sentences, 'sentence')}"

@@ -22,16 +22,16 @@ VOCABULARY_FILES = ("vocab.target.txt", "vocab.source.txt", "vocab.labels.txt")
 
 
 def structural(token: str) -> str:
-    """Return the vocabulary entry of a label or bracket, which no word has."""
+    """Return the token of a label or bracket, which no word has."""
     return f" {token}"
 
 
-def is_structural(entry: str) -> bool:
-    return entry.startswith(" ")
+def is_structural(token: str) -> bool:
+    return token.startswith(" ")
 
 
-def flaw(token: str) -> str:
-    """Return why an entry would break lines or the terminal, or "" if a vocabulary may contain it."""
+def error_in(token: str) -> str:
+    """Return why a token would break lines or the terminal, or "" if a vocabulary may contain it."""
     if token.isprintable() and token.strip(" ") and " " not in token[1:]:
         return ""
     if not token.strip(" "):
@@ -76,9 +76,9 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.ids) + 2
 
-    def knows(self, entry: str) -> bool:
-        """Return whether the target side has an entry for a token."""
-        return self.ids.get(entry, len(self.target)) < len(self.target)
+    def knows(self, token: str) -> bool:
+        """Return whether the target side has a token."""
+        return self.ids.get(token, len(self.target)) < len(self.target)
 
     def knows_label(self, name: str, label: str) -> bool:
         """Return whether a label is among the labels of this name."""
@@ -111,13 +111,13 @@ class Vocabulary:
     def load(cls, folder: Path, most: int) -> "Vocabulary":
         """Load the vocabulary files of a folder. most: largest number of tokens, and of labels.
 
-        Raises OSError, ValueError if the files do not form a vocabulary, and BadInput with the line of a bad entry.
+        Raises OSError, ValueError if the files do not form a vocabulary, and BadInput with the line of a bad token.
         """
         of_target, of_source, of_labels = (folder / name for name in VOCABULARY_FILES)
         seen: set[str] = set()
-        target, source = _read_entries(of_target, seen, most), _read_entries(of_source, seen, most)
+        target, source = _read_tokens(of_target, seen, most), _read_tokens(of_source, seen, most)
         labels: dict[str, list[str]] = {}
-        for line in _read_entries(of_labels, set(), most, labelled=True):
+        for line in _read_tokens(of_labels, set(), most, labelled=True):
             name, _, label = line.partition(" ")
             labels.setdefault(name, []).append(label)
         return cls(target, source, labels)
@@ -126,8 +126,8 @@ class Vocabulary:
     def build(
         cls, source: Counter[str], target: Counter[str], labels: Mapping[str, Counter[str]] | None = None
     ) -> "Vocabulary":
-        """Return the tokens and labels of a training corpus, most frequent first; those with a `flaw` are left out,
-        hence unknown."""
+        """Return the tokens and labels of a training corpus, most frequent first; invalid ones are left out, hence
+        unknown."""
         known = [END_TOKEN, UNKNOWN_TOKEN, *_by_frequency(target)]
         seen = set(known)
         own = [token for token in _by_frequency(source) if token not in seen]
@@ -146,13 +146,13 @@ class Draft:
         self.labels: dict[str, dict[str, int]] = {}
         self._known = known
 
-    def knows(self, entry: str) -> bool:
-        """Return whether the target side of the vocabulary will have an entry for a token."""
-        return self._known.knows(entry) if self._known else not flaw(entry)
+    def knows(self, token: str) -> bool:
+        """Return whether the target side of the vocabulary will have a token."""
+        return self._known.knows(token) if self._known else not error_in(token)
 
     def knows_label(self, name: str, label: str) -> bool:
         """Return whether the vocabulary will have a label of this name."""
-        return self._known.knows_label(name, label) if self._known else not flaw(label)
+        return self._known.knows_label(name, label) if self._known else not error_in(label)
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
         return _numbered(tokens, self.source)
@@ -161,7 +161,7 @@ class Draft:
         return _numbered(labels, self.labels.setdefault(name, {}))
 
     def encode_target(self, tokens: Iterable[str]) -> list[int]:
-        """Return the numbers of a target's entries, then the number of the end of sentence."""
+        """Return the numbers of a target's tokens, then the number of the end of sentence."""
         return [*_numbered(tokens, self.target), END]
 
 
@@ -171,26 +171,26 @@ def _numbered(tokens: Iterable[str], numbers: dict[str, int]) -> list[int]:
 
 
 def _by_frequency(counts: Counter[str]) -> list[str]:
-    """Return the entries without a flaw, most frequent first."""
-    return sorted((token for token in counts if not flaw(token)), key=lambda token: (-counts[token], token))
+    """Return the valid tokens, most frequent first."""
+    return sorted((token for token in counts if not error_in(token)), key=lambda token: (-counts[token], token))
 
 
-def _read_entries(path: Path, seen: set[str], most: int, labelled: bool = False) -> list[str]:
+def _read_tokens(path: Path, seen: set[str], most: int, labelled: bool = False) -> list[str]:
     """Return the lines of a file and add them to `seen`. labelled: lines start with a name. Raises BadInput."""
-    entries = []
+    tokens = []
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             try:
-                entry = line.removesuffix(b"\n").decode()
+                token = line.removesuffix(b"\n").decode()
             except UnicodeDecodeError:
                 raise BadInput("not UTF-8", str(path), number) from None
-            cause = flaw(entry.partition(" ")[2] if labelled else entry)
-            if entry in seen:
-                cause = f"the token {entry[:40]!r} for the second time"
+            cause = error_in(token.partition(" ")[2] if labelled else token)
+            if token in seen:
+                cause = f"the token {token[:40]!r} for the second time"
             elif len(seen) == most:
                 cause = f"more tokens than the {most} that the model can have"
             if cause:
                 raise BadInput(cause, str(path), number)
-            seen.add(entry)
-            entries.append(entry)
-    return entries
+            seen.add(token)
+            tokens.append(token)
+    return tokens

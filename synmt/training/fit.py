@@ -13,8 +13,8 @@ from torch import nn
 
 from synmt import __version__
 from synmt.model.files import CONFIG_FILE, locked, naming
+from synmt.model.fingerprint import check_same, flat
 from synmt.model.folder import FolderConfig, ModelFolder
-from synmt.model.made import check_same, flat
 from synmt.streams import BadInput, readable
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import Vocabulary
@@ -28,7 +28,7 @@ from synmt.training.validation import Validate
 Config = TypeVar("Config", bound=FolderConfig)
 # Options that a resumed run may not change.
 FIXED = "seed", "merges", "batch_tokens", "batch_by", "max_length", "select", "subword_dropout"
-INPUTS = "data", "links", "dev"  # what TrainingData.made_of may name
+INPUTS = "data", "links", "dev"  # what TrainingData.fingerprint may name
 
 
 class TrainingData(Protocol[Config]):
@@ -37,11 +37,11 @@ class TrainingData(Protocol[Config]):
     def __len__(self) -> int:
         """Return the number of pairs."""
 
-    def made_of(self) -> Mapping[str, str]:
+    def fingerprint(self) -> Mapping[str, str]:
         """Return checksums of the pairs and, if there are any, of the links and validation data, by their names in
         INPUTS."""
 
-    def entries(self, config: Config, recipe: "Recipe[Config]") -> tuple[Bpe, tuple[Vocabulary, ...]]:
+    def vocabularies(self, config: Config, recipe: "Recipe[Config]") -> tuple[Bpe, tuple[Vocabulary, ...]]:
         """Return the merges and the vocabularies of a new model."""
 
     def examples(self, folder: ModelFolder[Config], training: TrainingConfig) -> Examples:
@@ -118,7 +118,7 @@ def _new(
     path: Path, config: Config, data: TrainingData[Config], recipe: Recipe[Config], processes: Processes
 ) -> ModelFolder[Config]:
     """Return a new folder, still without parameters."""
-    bpe, vocabularies = data.entries(config, recipe)
+    bpe, vocabularies = data.vocabularies(config, recipe)
     made_by = {
         "synmt": __version__,
         "torch": str(torch.__version__),
@@ -126,7 +126,7 @@ def _new(
         "command": [*map(readable, sys.argv[1:])],
         "processes": processes.size,
         "pairs": len(data),
-        **data.made_of(),
+        **data.fingerprint(),
         **({"init": recipe.start.checksum()} if recipe.start else {}),
         **asdict(recipe.training),
     }
@@ -138,16 +138,16 @@ def _matching(path: Path, config: Config, data: TrainingData[Config], recipe: Re
     folder = ModelFolder.open(path, type(config))
     if folder.config != config:
         check_same(path, flat(folder.config.fields()), flat(config.fields()), "was trained")
-    made_of = data.made_of()
+    fingerprint = data.fingerprint()
     before: dict[str, object] = {
         **{name: folder.training.get(name) for name in INPUTS},
-        "dev": folder.training.get("dev", made_of.get("dev")),  # which older folders do not name
+        "dev": folder.training.get("dev", fingerprint.get("dev")),  # which older folders do not name
         "--init": folder.training.get("init"),
         "--codes": folder.bpe.codes,
         **{_option(name): folder.training.get(name, getattr(TrainingConfig, name)) for name in FIXED},
     }
     now: dict[str, object] = {
-        **{name: made_of.get(name) for name in INPUTS},
+        **{name: fingerprint.get(name) for name in INPUTS},
         "--init": recipe.start and recipe.start.checksum(),
         "--codes": Bpe.load(recipe.codes).codes if recipe.codes else folder.bpe.codes,
         **{_option(name): getattr(recipe.training, name) for name in FIXED},

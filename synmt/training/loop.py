@@ -273,19 +273,19 @@ class Trainer:
     def _scores(self, parameters: dict[str, torch.Tensor], interruption: Interruption) -> ValidationScores | None:
         """Return the validation scores of these parameters, None without validation data.
 
-        Each process computes its share. Raises Interrupted if a signal stops one of them.
+        Each process computes its shard. Raises Interrupted if a signal stops one of them.
         """
         if self.validation is None:
             return None
-        own, share = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}, None
+        own, shard = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}, None
         self.model.load_state_dict(parameters)
         with suppress(Interrupted), interruption.at_once():
-            share = self.validation.share(self.model, self.processes)
-        shares = [each for each in self.processes.gathered(share) if each is not None]
-        if len(shares) < self.processes.size:
+            shard = self.validation.shard(self.model, self.processes)
+        shards = [each for each in self.processes.gathered(shard) if each is not None]
+        if len(shards) < self.processes.size:
             raise self._interrupted(interruption, "in the validation after")
         self.model.load_state_dict(own)
-        scores = self.validation.scores(shares)
+        scores = self.validation.scores(shards)
         if self.processes.first:
             self._report(scores)
         return scores

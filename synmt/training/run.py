@@ -14,14 +14,14 @@ from torch import nn
 from synmt.data.bitext import Bitext, read_bitext
 from synmt.data.corpus import Corpus
 from synmt.data.preparation import encode_corpus, training_examples, unseen_relations
-from synmt.data.prepared import PairsRead, PreparedPairs, made_of, make_folder, open_pairs, opened_pairs
+from synmt.data.prepared import PairsRead, PreparedPairs, fingerprint, make_folder, open_pairs, opened_pairs
 from synmt.data.records import columns_of_pairs
-from synmt.data.words import note_doubts, say_doubts, sides_of_model, words_of
+from synmt.data.words import note_warnings, say_warnings, sides_of_model, words_of
 from synmt.device import bf16_slowdown
 from synmt.model.config import ModelConfig
 from synmt.model.files import check_free
+from synmt.model.fingerprint import differing, digest
 from synmt.model.folder import ModelFolder
-from synmt.model.made import differing, digest
 from synmt.nn.prefixes import PrefixPlan
 from synmt.options import Rules, check_used
 from synmt.streams import (
@@ -103,10 +103,10 @@ class TranslationData:
     def __len__(self) -> int:
         return self.pairs.count
 
-    def made_of(self) -> dict[str, str]:
+    def fingerprint(self) -> dict[str, str]:
         return {"data": self.pairs.checksum, "dev": self.dev.checksum if self.dev else ""}
 
-    def entries(self, config: ModelConfig, recipe: Recipe[ModelConfig]) -> tuple[Bpe, tuple[Vocabulary]]:
+    def vocabularies(self, config: ModelConfig, recipe: Recipe[ModelConfig]) -> tuple[Bpe, tuple[Vocabulary]]:
         return self.pairs.bpe, (self.pairs.corpus.vocabulary,)
 
     def examples(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Corpus:
@@ -125,7 +125,7 @@ class TranslationData:
         corpus = encode_corpus(examples, folder.config, folder.vocabulary, sys.maxsize, self.notes, plan)
         if not len(corpus):
             raise BadInput("no validation target has a tree that can be written as a string")
-        if folder.config.target.spelling.trees and (
+        if folder.config.target.linearization.trees and (
             unseen := unseen_relations(self.dev, folder.config.target, folder.vocabulary, folder.bpe)
         ):
             names = ", ".join(unseen)
@@ -143,7 +143,7 @@ class TrainingText:
     jobs: int = 1
 
     def read(self, notes: Notes, bad: BadLines) -> tuple[Bitext, Words]:
-        """Return the pairs and how their source words were made, and note doubts about them. Raises BadInput."""
+        """Return the pairs and how their source words were made, and note warnings about them. Raises BadInput."""
         model, sides = self.model, sides_of_model(self.model)
         bitext = read_bitext(self.files.read(bad), model, notes, bad, sides, self.jobs)
         for name, count in sides[0].missing.items():
@@ -154,15 +154,15 @@ class TrainingText:
             raise BadInput("no sentence pairs to train on")
         words = model.words or words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
         note_tokenizers(notes, model.tokenizer, {side.side: side.language for side in sides if side.looks.lines})
-        note_doubts(notes, *sides)
+        note_warnings(notes, *sides)
         return bitext, words
 
-    def made_of(self, on_error: OnError) -> dict[str, str]:
+    def fingerprint(self, on_error: OnError) -> dict[str, str]:
         """Return everything that the columns depend on; nothing for pairs that can be read only once."""
         files, recipe = self.files.options(), self.recipe
         if not files:
             return {}
-        return made_of(files, self.model, recipe.training, recipe.codes, recipe.start, on_error)
+        return fingerprint(files, self.model, recipe.training, recipe.codes, recipe.start, on_error)
 
     @contextmanager
     def prepared(self, place: Path | None, notes: Notes, bad: BadLines) -> Iterator[PreparedPairs]:
@@ -170,7 +170,7 @@ class TrainingText:
 
         Raises BadInput, and WrongUsage for pairs that can be read only once and should be saved in `place`.
         """
-        training, start, known = self.recipe.training, self.recipe.start, self.made_of(bad.on_error)
+        training, start, known = self.recipe.training, self.recipe.start, self.fingerprint(bad.on_error)
         if place and not known:
             cause = "--prepared: standard input, pipes and pairs without a file cannot be found again; name a file"
             raise WrongUsage(Message(cause))
@@ -179,7 +179,7 @@ class TrainingText:
         def read() -> PairsRead:
             own_notes, own_bad = Notes(), BadLines(bad.on_error)
             bitext, words = self.read(own_notes, own_bad)
-            for option in differing(known, self.made_of(bad.on_error)):
+            for option in differing(known, self.fingerprint(bad.on_error)):
                 raise BadInput("has changed while it was read", self.files.options().get(option, option))
             bpe = self.recipe.merges(lambda merges: bitext.joint_bpe(merges, self.jobs, self.model.marks))
             return PairsRead(bitext, words, bpe, own_notes, own_bad)
@@ -211,7 +211,7 @@ def train(
     """Train into the folder `path`, or resume its training run. Raises BadInput and WrongUsage.
 
     on_error: with "blank", pairs with a bad line are left out and counted.
-    prepared: the folder of all columns, None for the user's cache. notes: remarks to report at the beginning.
+    prepared: the folder of all columns, None for the user's cache. notes: warnings to report at the beginning.
     """
     config = text.recipe.training
     if config.tensorboard:
@@ -225,7 +225,7 @@ def train(
         model = replace(text.model, words=pairs.words)
         dev_sides = sides_of_model(model)
         dev_bitext = read_bitext(dev.read(bad), model, notes, bad, dev_sides) if dev else None
-        note_doubts(notes, *dev_sides)
+        note_warnings(notes, *dev_sides)
 
         if config.prefixes and model.target.reads_prefixes:
             notes.add(f"each update learns from {counted(config.prefixes, 'token')} of each target, not from all")
@@ -233,7 +233,7 @@ def train(
             notes.add(f"on this CPU, layers take {times:.0f} times as long in bf16 as in fp32")
 
         def announce(folder: ModelFolder[ModelConfig], learner: nn.Module) -> None:
-            say_doubts(bad, notes)
+            say_warnings(bad, notes)
             print(f"synmt train: {_beginning(pairs.count, folder, learner)}", file=sys.stderr)
 
         def conclude(progress: Progress) -> None:

@@ -85,7 +85,7 @@ def choose(given: Mapping[str, Any], start: ModelConfig | None = None) -> Choice
         needs |= dict.fromkeys(OF_TREES, "an encoder that reads trees")
     if decoder and not decoder.reads_prefixes:
         needs |= dict.fromkeys(OF_PREFIXES, "a decoder that reads its whole prefix at each step")
-    if decoder and decoder.spelling.trees != "among" and not start:
+    if decoder and decoder.linearization.trees != "among" and not start:
         needs |= dict.fromkeys(OF_ARCS, "a decoder that writes arcs among its words")
     defaults = {name.replace("_", "-"): value for name, value in resolve(preset, source, {}).items()}
     defaults |= _defaults_of(start) if start else {"model": PLAIN}

@@ -53,11 +53,11 @@ class ValidationScores:
 class Validate(Protocol):
     """Scores a model in all processes that train it."""
 
-    def share(self, model: Any, processes: Processes) -> Any:
-        """Return this process's share of the computation, which can be any picklable object."""
+    def shard(self, model: Any, processes: Processes) -> Any:
+        """Return this process's shard of the computation, which can be any picklable object."""
 
-    def scores(self, shares: Sequence[Any]) -> ValidationScores:
-        """Return the scores, given the shares of all processes in the order of ranks."""
+    def scores(self, shards: Sequence[Any]) -> ValidationScores:
+        """Return the scores, given the shards of all processes in the order of ranks."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ class Validation:
         self, bitext: Bitext, corpus: Corpus, folder: ModelFolder[ModelConfig], training: TrainingConfig
     ) -> None:
         self.bitext, self.corpus, self.folder, self.training = bitext, corpus, folder, training
-        self.is_arc = torch.tensor([is_arc(entry) for entry in corpus.vocabulary.target])
+        self.is_arc = torch.tensor([is_arc(token) for token in corpus.vocabulary.target])
 
-    def share(self, model: TranslationModel, processes: Processes) -> ProcessResults:
+    def shard(self, model: TranslationModel, processes: Processes) -> ProcessResults:
         model.eval()
         batches = self.corpus.shuffled_batches(self.training.batch_tokens, 0, 0, self.training.batch_by)
         parts = [part for batch in batches for part in self.corpus.parts(batch)]
@@ -126,8 +126,8 @@ class Validation:
         sources = (translator.features(pair.source) for pair in self.bitext)
         return [found[0].text if found else None for found in translator.translate(sources, run)]
 
-    def scores(self, shares: Sequence[ProcessResults]) -> ValidationScores:
-        batches = joined([share.losses for share in shares])
+    def scores(self, shards: Sequence[ProcessResults]) -> ValidationScores:
+        batches = joined([shard.losses for shard in shards])
         loss, tokens = sum(each.loss for each in batches), sum(each.tokens for each in batches)
         right: Counter[str] = Counter()
         predicted: Counter[str] = Counter()
@@ -137,20 +137,20 @@ class Validation:
                 predicted[name] += counts[1]
         accuracies = {name: 100 * right[name] / max(1, total) for name, total in predicted.items()}
         losses = {}
-        if self.folder.config.target.spelling.trees:
+        if self.folder.config.target.linearization.trees:
             loss_of_arcs, arcs = sum(each.loss_of_arcs for each in batches), sum(each.arcs for each in batches)
             losses = {"words": (loss - loss_of_arcs) / (tokens - arcs), "arcs": loss_of_arcs / max(1, arcs)}
         name, metrics = self.training.select, dict[str, float]()
         if name != "loss":
-            hypotheses = joined([share.translations for share in shares])
+            hypotheses = joined([shard.translations for shard in shards])
             language, references = self.folder.config.languages[1], [pair.target.text for pair in self.bitext]
             metrics = {name: score_of_text(name, language, hypotheses, references)}
         return ValidationScores(loss / tokens, metrics, accuracies, losses=losses)
 
 
-def joined(shares: Sequence[Sequence[T | None]]) -> list[T]:
+def joined(shards: Sequence[Sequence[T | None]]) -> list[T]:
     """Return the items of all processes, given each process's list, which has None in place of the others' items."""
-    return [next(each for each in column if each is not None) for column in zip(*shares, strict=True)]
+    return [next(each for each in column if each is not None) for column in zip(*shards, strict=True)]
 
 
 def score_of_text(metric: str, language: str, hypotheses: Sequence[str], references: Sequence[str]) -> float:

@@ -66,13 +66,13 @@ class ArcStyle:
         return self._arc(_RIGHT, label)
 
     def _arc(self, direction: str, label: str) -> list[str]:
-        """Return the entries of one arc."""
+        """Return the tokens of one arc."""
         if self.split:
             return [structural(direction), structural(f"{_LABEL}:{label}")]
         return [structural(f"{direction}:{label}")]
 
-    def entries(self, labels: Iterable[str]) -> list[str]:
-        """Return the entries a vocabulary needs to have an arc of every relation in both directions."""
+    def tokens(self, labels: Iterable[str]) -> list[str]:
+        """Return the tokens a vocabulary needs to have an arc of every relation in both directions."""
         found = dict.fromkeys(entry for label in labels for entry in (*self.left(label), *self.right(label)))
         return list(found | dict.fromkeys(self.right(ROOT_RELATION) if self.root_arc else []))
 
@@ -98,18 +98,18 @@ def is_arc(entry: str) -> bool:
     return is_structural(entry) and _ARC.match(entry, 1) is not None
 
 
-def arc_labels(entries: Iterable[str]) -> list[str]:
-    """Return the relations of all arcs among the entries, sorted, without duplicates."""
-    return sorted({entry.partition(":")[2] for entry in entries if ":" in entry and is_arc(entry)})
+def arc_labels(tokens: Iterable[str]) -> list[str]:
+    """Return the relations of all arcs among tokens, sorted, without duplicates."""
+    return sorted({entry.partition(":")[2] for entry in tokens if ":" in entry and is_arc(entry)})
 
 
-def write_entries(entries: Sequence[str]) -> str:
-    """Return the text of a target string, given its vocabulary entries."""
-    return " ".join(entry[1:] if is_structural(entry) else _escaped(entry) for entry in entries)
+def write_tokens(tokens: Sequence[str]) -> str:
+    """Return the text of a target string, given its tokens."""
+    return " ".join(entry[1:] if is_structural(entry) else _escaped(entry) for entry in tokens)
 
 
-def read_entries(line: str) -> list[str]:
-    """Invert `write_entries`: return the vocabulary entries of a line of space-separated tokens."""
+def read_tokens(line: str) -> list[str]:
+    """Invert `write_tokens`: return the tokens of a line."""
     return [_entry(token) for token in line.split(" ") if token]
 
 

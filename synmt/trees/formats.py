@@ -135,7 +135,7 @@ def _place(block: str) -> tuple[int, int]:
 
 
 def _is_empty(line: Line) -> bool:
-    return not line.text.strip() and not line.fault
+    return not line.text.strip() and not line.cause
 
 
 def read_conllu(block: str, partial: bool = False) -> ParseRecord:
@@ -538,7 +538,7 @@ def _are_spread(lines: Iterable[Line]) -> tuple[bool, Iterator[Line]]:
     for line in islice(rest, AHEAD):
         ahead.append(line)
         depth = 0 if _begins(line) else depth
-        spread = depth > 0 and not line.fault
+        spread = depth > 0 and not line.cause
         depth += _opened(line)
         if spread or (line.pauses and depth <= 0):
             break
@@ -557,9 +557,9 @@ def _opened(line: Line) -> int:
 
 def _one(lines: Sequence[Line], kind: type[L]) -> L:
     """Join several lines into one, with the place of the first."""
-    fault = next((line.fault for line in lines if line.fault), "")
+    cause = next((line.cause for line in lines if line.cause), "")
     text = "\n".join(line.text for line in lines)
-    return kind(text, lines[0].source, lines[0].number, fault, lines[-1].pauses)
+    return kind(text, lines[0].source, lines[0].number, cause, lines[-1].pauses)
 
 
 def as_parses(lines: Iterable[Line]) -> tuple[str, Iterable[Line]]:

@@ -16,7 +16,7 @@ from typing import Literal
 from synmt.streams import BadLines
 from synmt.text.bpe import JOINER, Segment, join_subwords
 from synmt.text.tokenization import Tokenizer
-from synmt.trees.arc_tokens import ROOT_RELATION, ArcStyle, Kind, Token, is_arc, read_entries, write_entries
+from synmt.trees.arc_tokens import ROOT_RELATION, ArcStyle, Kind, Token, is_arc, read_tokens, write_tokens
 from synmt.trees.dependency import DEPENDENCY, detokenized, is_lifted, lifted, lowered, realigned, with_marks
 from synmt.trees.formats import written
 from synmt.trees.record import ParseRecord, RecordError, check_heads
@@ -274,7 +274,7 @@ def read_transitions(entries: Sequence[str], style: ArcStyle) -> ParseRecord:
     for number, entry in enumerate(entries, 1):
         token = style.token(entry)
         if not token.kind & state.legal():
-            raise TransitionError(f"{write_entries([entry])}: {state.objection(token.kind)}", number)
+            raise TransitionError(f"{write_tokens([entry])}: {state.objection(token.kind)}", number)
         state = state.after(token)
     if entries and not state.is_tree():
         raise TransitionError(f"the string ends, but {state.lack()}", len(entries) + 1)
@@ -361,7 +361,7 @@ def write_string(
         if any(is_lifted(entry) for entry in entries if is_arc(entry)):
             string = read_transitions(entries, style)
             crossings.append(lowered(string.heads, string.deprels)[0] == record.heads)
-        return write_entries(entries)
+        return write_tokens(entries)
     except TreeNotDerivable as error:
         bad.leave_empty(f"line where {error}")
         return ""
@@ -374,7 +374,7 @@ def read_string(
 
     repairs: if given, repair a string that is not a tree and append the cause; otherwise raise TransitionError for it.
     """
-    entries = read_entries(line)
+    entries = read_tokens(line)
     try:
         record = read_transitions(entries, style)
     except TransitionError as error:

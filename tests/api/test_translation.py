@@ -114,7 +114,7 @@ def test_sentences_that_no_file_can_contain(folder: Path) -> None:
         with pytest.warns(UserWarning, match="^1 bad line left empty$"):
             assert [each.text for each in model.translate([text], on_error="blank")] == [""]
         with pytest.warns(UserWarning, match="^1 bad line left empty$"):
-            assert [each.entries for each in model.logprob([(LINES[0], text)], on_error="blank")] == [()]
+            assert [each.tokens for each in model.logprob([(LINES[0], text)], on_error="blank")] == [()]
 
 
 def test_an_error_of_the_callers_generator_is_raised_unchanged(folder: Path) -> None:

@@ -68,7 +68,7 @@ def memory(process: psutil.Process) -> int:
 def order(folder: Path, batch_tokens: int) -> tuple[float, float]:
     """Return the CPU seconds and MiB of an epoch's order of the saved columns, for the model in `folder`."""
     (place,) = (path.parent for path in (folder / "columns").glob(f"*/{DESCRIPTION}"))
-    known = msgspec.json.decode((place / DESCRIPTION).read_bytes())["made_of"]
+    known = msgspec.json.decode((place / DESCRIPTION).read_bytes())["fingerprint"]
     corpus = open_pairs(place, known, ModelFolder.open(folder / "model", ModelConfig).config, TrainingConfig()).corpus
     start = time.process_time()
     corpus.shuffled_batches(batch_tokens, seed=1, epoch=1)

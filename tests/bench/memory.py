@@ -193,7 +193,7 @@ def corpus_of(model: ModelConfig, training: TrainingConfig, length: int) -> Corp
     line = Line("", "", 0)
     examples = []
     for source, target in zip(sources, targets, strict=True):
-        entries = model.target.entries(target, whole)
+        entries = model.target.tokens(target, whole)
         lessons = model.target.lessons(target, entries)
         examples.append(Example(line, model.source.features(source, whole), entries, lessons))
     counts = Frequencies.of(examples)

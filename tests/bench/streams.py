@@ -14,7 +14,7 @@ import click
 from synmt.demo.corpus import draw_pairs
 from synmt.demo.words import Sentence
 from synmt.text.links import write_links
-from synmt.trees.arc_tokens import ArcStyle, write_entries
+from synmt.trees.arc_tokens import ArcStyle, write_tokens
 from synmt.trees.record import ParseRecord, write_record
 from synmt.trees.transitions import transitions_of_record
 from tests.bench.usage import usage_of
@@ -54,7 +54,7 @@ def inputs(sentences: int) -> dict[str, list[str]]:
         rows["tokens"].append(" ".join(kel.tokens))
         rows["pairs"].append(f"{' '.join(english.tokens)}\t{' '.join(kel.tokens)}")
         rows["links"].append(write_links(pair.links()))
-        rows["arcs"].append(write_entries(transitions_of_record(english, lambda word: [word], ArcStyle())))
+        rows["arcs"].append(write_tokens(transitions_of_record(english, lambda word: [word], ArcStyle())))
     return rows
 
 

@@ -146,9 +146,9 @@ def target(name: str) -> TargetSide:
 @cache
 def vocabulary(name: str) -> Vocabulary:
     side = target(name)
-    tree = ArcStyle().entries(RELATIONS)
-    if side.spelling.trees == "apart":
-        said = {entry for record in sentences()[1] for entry in side.entries(record, lambda word: [word])}
+    tree = ArcStyle().tokens(RELATIONS)
+    if side.linearization.trees == "apart":
+        said = {entry for record in sentences()[1] for entry in side.tokens(record, lambda word: [word])}
         tree = sorted(filter(is_arc, said))
     return Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *WORDS, *tree], [f"s{i}" for i in range(2000)])
 
@@ -187,7 +187,7 @@ def corpus(name: str, prefixes: int) -> Corpus:
     side = target(name)
     made = Corpus.empty(vocabulary(name), side, PrefixPlan(prefixes, TRAINING.prefix_tokens))
     for features, record in zip(sources, targets, strict=True):
-        made.append(features, side.entries(record, lambda word: [word]))
+        made.append(features, side.tokens(record, lambda word: [word]))
     return made
 
 

@@ -319,9 +319,9 @@ def test_tree_options_need_models_that_write_trees(name: str, more: list[str], t
     side, command = target_side({name: {}}), commands()["translate"]
     model = ModelConfig(source_side({"sequence": {}}), side, ("en", "de"), "none", tiny.CONFIG)
     write_config(tmp_path, {"model": model.fields(), "training": {}})
-    among = side.spelling.trees == "among"
+    among = side.linearization.trees == "among"
     wanted = {
-        "--constraints": bool(side.spelling.trees) and (among or "--n-best" in more or "--format" in more),
+        "--constraints": bool(side.linearization.trees) and (among or "--n-best" in more or "--format" in more),
         "--search": among, "--no-repeat": not among, "--min-length-ratio": not among,
     }  # fmt: skip
     for flag, is_used in wanted.items():

@@ -10,7 +10,7 @@ from synmt.components.arcs import ROLE, role
 from synmt.components.contract import Automaton
 from synmt.components.decoder.compose import composed, replaced, scattered, stacked
 from synmt.components.output import Hypotheses, Output
-from synmt.trees.arc_tokens import ArcStyle, read_entries, write_entries
+from synmt.trees.arc_tokens import ArcStyle, read_tokens, write_tokens
 from synmt.trees.transitions import State, transitions
 from tests import tiny
 from tests.components.slow_compose import slow_sets, slow_states
@@ -28,7 +28,7 @@ def strings(draw: st.DrawFn, style: ArcStyle) -> str:
     heads = draw(projective_heads())
     subwords = [["x@@"] * draw(st.integers(0, 2)) + ["x"] for _ in heads]
     deprels = [draw(st.sampled_from(["a", "b"])) for _ in heads]
-    return write_entries(transitions(subwords, heads, deprels, style))
+    return write_tokens(transitions(subwords, heads, deprels, style))
 
 
 def noise(style: ArcStyle) -> st.SearchStrategy[str]:
@@ -44,7 +44,7 @@ def noise(style: ArcStyle) -> st.SearchStrategy[str]:
 
 def stacks_of(string: str, style: ArcStyle) -> dict[str, Tensor]:
     automaton = Automaton(State(style), [], style, [(tuple(ROLE), role)])
-    fields = {name: torch.tensor([row]) for name, row in automaton.fields(read_entries(string)).items()}
+    fields = {name: torch.tensor([row]) for name, row in automaton.fields(read_tokens(string)).items()}
     return fields | {"replaced": replaced(fields)}
 
 
@@ -116,7 +116,7 @@ def test_the_decoder_computes_plain_attention_over_the_table(target: str) -> Non
         source, batch = corpus.batch([index], CPU)
         encoded = model.encode(source)
         ids = batch.inputs[0].tolist()
-        expected = slow_states(model, tiny.TARGET_SYSTEMS[target], ids, write_entries(entries), encoded)
+        expected = slow_states(model, tiny.TARGET_SYSTEMS[target], ids, write_tokens(entries), encoded)
         found, _ = model.decoder(model.network, batch, encoded)
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 

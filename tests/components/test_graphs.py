@@ -12,7 +12,7 @@ from synmt.components.contract import Automaton
 from synmt.components.decoder.gcn import Gcn, convolved
 from synmt.components.decoder.parent import Parent
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
-from synmt.trees.arc_tokens import ArcStyle, read_entries
+from synmt.trees.arc_tokens import ArcStyle, read_tokens
 from synmt.trees.transitions import State
 from tests import tiny
 from tests.nn.slow_decoder import slow_convolution
@@ -26,7 +26,7 @@ Graph = dict[str, Tensor]
 
 def example(length: int | None = None) -> Graph:
     """Return the graph of the worked example, whose token k (from 0) is at position k + 1, or of a prefix of it."""
-    entries = read_entries(COALS)
+    entries = read_tokens(COALS)
     vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *dict.fromkeys(entries)], [])
     automaton = Automaton(State(ArcStyle()), [], ArcStyle(), [(tuple(GRAPH), graph_numbers(vocabulary))])
     fields = automaton.fields(entries)

@@ -124,7 +124,7 @@ def made(source: SourceSide, target: TargetSide) -> tuple[TranslationModel, Corp
     vocabulary = tiny.sources_and_vocabulary("sequence", "transitions")[1]
     corpus = Corpus.empty(vocabulary, target, PrefixPlan(0, 1000))
     for record, each in zip(tiny.target_records(), features, strict=True):
-        corpus.append(each, target.entries(record, tiny.whole))
+        corpus.append(each, target.tokens(record, tiny.whole))
     torch.manual_seed(1)
     return TranslationModel(CONFIG, source, target, vocabulary).eval(), corpus
 
@@ -316,7 +316,7 @@ def test_fields_for_training_are_declared_and_not_found_out() -> None:
     assert set(target.fields) == {"length"} and "length" not in corpus.targets[0]
     without = model.loss(*corpus.batch([0], CPU))
     assert float(without.total.detach()) == pytest.approx(float(without.translation.detach()))
-    entries = target.entries(tiny.target_records()[0], tiny.whole)
+    entries = target.tokens(tiny.target_records()[0], tiny.whole)
     learning = Corpus.empty(corpus.vocabulary, target)
     learning.append(source.features(tiny.records()[0], tiny.segment), entries, target.lessons(ParseRecord(), entries))
     batch = learning.batch([0], CPU)

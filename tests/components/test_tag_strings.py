@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from synmt.components.decoder.tags import Tag, Tags, read_tag, tags_of, transitions_of_tags
 from synmt.text.vocabulary import structural
-from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries, write_entries
+from synmt.trees.arc_tokens import ArcStyle, is_arc, read_tokens, write_tokens
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import transitions
 from tests.trees.strategies import projective_heads
@@ -47,7 +47,7 @@ def tags_of_tree(heads: Sequence[int], deprels: Sequence[str]) -> list[tuple[str
 
 
 def test_an_example_worked_by_hand() -> None:
-    string = read_entries("Jo@@ hn put LEFT-ARC:nsubj the coals LEFT-ARC:det RIGHT-ARC:obj out RIGHT-ARC:compound:prt")
+    string = read_tokens("Jo@@ hn put LEFT-ARC:nsubj the coals LEFT-ARC:det RIGHT-ARC:obj out RIGHT-ARC:compound:prt")
     words, heads = ["John", "put", "the", "coals", "out"], [2, 0, 4, 2, 2]
     record = ParseRecord(tokens=words, heads=heads, deprels=["nsubj", "root", "det", "obj", "compound:prt"])
     subwords = ["Jo@@", "hn", "put", "the", "coals", "out"]
@@ -99,7 +99,7 @@ def test_tags_are_written_as_arcs(relation: str) -> None:
     entry = structural(tag.label)
     assert read_tag(tag.label) == tag
     assert is_arc(entry) and not is_arc(tag.label)
-    assert read_entries(write_entries([entry, tag.label])) == [entry, tag.label]
+    assert read_tokens(write_tokens([entry, tag.label])) == [entry, tag.label]
 
 
 @pytest.mark.parametrize(

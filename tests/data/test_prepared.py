@@ -21,13 +21,13 @@ from safetensors.numpy import load_file
 from synmt.data import bitext, preparation, prepared
 from synmt.data.bitext import Bitext, read_bitext
 from synmt.data.preparation import Frequencies, encode_corpus, open_corpus, prepare, training_examples
-from synmt.data.prepared import DESCRIPTION, SCHEMA, limit, made_of
+from synmt.data.prepared import DESCRIPTION, SCHEMA, fingerprint, limit
 from synmt.data.records import SentencePair
 from synmt.data.rows import write_shard
 from synmt.model.config import ModelConfig
 from synmt.model.files import locked
+from synmt.model.fingerprint import differing, digest
 from synmt.model.folder import ModelFolder
-from synmt.model.made import differing, digest
 from synmt.model.source import SourceFeatures, SourceSide, source_side
 from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import BadInput, BadLines, Line, Notes, WrongUsage
@@ -221,7 +221,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
 def corpora(folder: Path, target: str = "sequence") -> tuple[PairFiles, PairFiles, Counter[str]]:
     """Return pairs for training, other pairs for validation, and how often each source occurs in the former."""
     data = write_corpus(folder)
-    data = with_target_trees(data) if tiny.TARGET_SYSTEMS[target].spelling.trees else data
+    data = with_target_trees(data) if tiny.TARGET_SYSTEMS[target].linearization.trees else data
     records = [msgspec.json.decode(line) for line in Path(data.source).read_text().splitlines()]
     (folder / "dev").write_text('{"text": "dev", "tokens": ["dev"]}\n' * len(records))
     sources = Counter(" ".join(each["tokens"]) for each in records)
@@ -279,10 +279,10 @@ def test_columns_depend_on_everything_that_affects_them_and_nothing_else(tmp_pat
     same: dict[str, Any] = dict(
         files=data.options(), model=model, training=ONE, codes=None, start=None, on_error="fail"
     )
-    before = made_of(**same)
+    before = fingerprint(**same)
 
     def other(**changed: Any) -> list[str]:
-        return differing(before, made_of(**{**same, **changed}))
+        return differing(before, fingerprint(**{**same, **changed}))
 
     assert other(files={"--tsv": data.source}) == ["--tsv", "--source", "--target"]
     assert other(codes=str(codes)) == ["--codes", "--merges"]
@@ -504,7 +504,7 @@ def test_whatever_changes_in_the_cache_is_noticed(
 ) -> None:
     """Every value of the description, and every file: cut, lengthened, or with an altered byte."""
     folder = only(own_cache / "synmt" / "columns")
-    known = msgspec.json.decode((folder / DESCRIPTION).read_bytes())["made_of"]
+    known = msgspec.json.decode((folder / DESCRIPTION).read_bytes())["fingerprint"]
     config = ModelFolder.open(cached[2].parent, ModelConfig).config
     whole = {path: path.read_bytes() for path in folder.iterdir()}
 
@@ -682,7 +682,7 @@ def test_columns_depend_on_the_code_of_other_packages_but_not_on_ours(
 
     def key(source: SourceSide) -> dict[str, str]:
         model = ModelConfig(source, tiny.TARGET_SYSTEMS["sequence"], ("en", "de"), "none", tiny.CONFIG)
-        return made_of({}, model, ONE, None, None, "fail")
+        return fingerprint({}, model, ONE, None, None, "fail")
 
     key(source_side({"mask": {}}))
     assert not read

@@ -86,7 +86,7 @@ def test_a_bad_record_is_reported_or_blank(text: str, cause: str) -> None:
 
 
 def test_a_line_without_text_is_passed_on() -> None:
-    faulty = Line("", "in", 1, fault="not UTF-8")
+    faulty = Line("", "in", 1, cause="not UTF-8")
     bad = BadLines("blank")
     ((_, record),) = source_records([faulty], NONE, plain_words(), bad)
     assert record.tokens == []
@@ -102,7 +102,7 @@ def test_missing_fields_are_counted() -> None:
     assert (words.sentences, words.missing) == (
         3, {"constituency tree": 2, "dependency heads": 2, "whole dependency tree": 1}
     )  # fmt: skip
-    assert next(words.doubts()) == "2 of 3 source sentences are read although they have no dependency heads"
+    assert next(words.warnings()) == "2 of 3 source sentences are read although they have no dependency heads"
 
 
 def test_a_record_with_only_text_is_tokenized() -> None:

@@ -15,7 +15,7 @@ from synmt.data.bitext import Bitext
 from synmt.data.preparation import prepare
 from synmt.data.prepared import SCHEMA
 from synmt.model.config import ModelConfig
-from synmt.model.made import digest
+from synmt.model.fingerprint import digest
 from synmt.model.source import source_side
 from synmt.streams import Notes
 from tests import tiny

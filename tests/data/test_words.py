@@ -95,22 +95,22 @@ def test_words_that_no_tokenizer_would_make() -> None:
     assert words_of([], "fi", "moses").share == 0  # no parser for this language
 
 
-def doubts(words: SideWords, *texts: str) -> str:
+def warnings(words: SideWords, *texts: str) -> str:
     for text in texts:
         words.of_text(text)
-    return "\n".join(words.doubts())
+    return "\n".join(words.warnings())
 
 
 def test_text_with_other_words_than_in_training_is_reported() -> None:
-    assert doubts(SideWords("source", "en", Words("moses")), *SENTENCES) == ""
-    assert doubts(SideWords("source", "en", Words("spacy", 0.25)), *SENTENCES).startswith(
+    assert warnings(SideWords("source", "en", Words("moses")), *SENTENCES) == ""
+    assert warnings(SideWords("source", "en", Words("spacy", 0.25)), *SENTENCES).startswith(
         "source text is tokenized by spacy, but only 25.0% of the training sentences"
     )
-    assert doubts(SideWords("source", "en", Words("spacy", 0.25), known=False), *SENTENCES) == ""
-    assert "tokenizer of the training data is unknown" in doubts(
+    assert warnings(SideWords("source", "en", Words("spacy", 0.25), known=False), *SENTENCES) == ""
+    assert "tokenizer of the training data is unknown" in warnings(
         SideWords("source", "en", Words("spacy", 0)), *SENTENCES
     )
-    assert doubts(SideWords("source", "en", Words("spacy", 0.25))) == ""  # trained on records only
+    assert warnings(SideWords("source", "en", Words("spacy", 0.25))) == ""  # trained on records only
 
 
 def test_a_parser_with_other_words_is_reported_or_replaced() -> None:
@@ -126,14 +126,14 @@ def test_a_parser_with_other_words_is_reported_or_replaced() -> None:
         (spacy, heads, True),
     ):
         words.parsed(needs, "It rains.")
-        assert ("tokenized by udpipe, but the training data by spacy" in " ".join(words.doubts())) == said
+        assert ("tokenized by udpipe, but the training data by spacy" in " ".join(words.warnings())) == said
 
 
 def test_records_with_other_words_than_raw_text_are_reported() -> None:
     words = SideWords("source", "en", Words("moses"))
     for record in [*records("moses", SENTENCES), *records("udpipe", SENTENCES[:2])]:
         assert words.check(record) is record
-    assert "2 of the first 6 source records have words that" in " ".join(words.doubts())
+    assert "2 of the first 6 source records have words that" in " ".join(words.warnings())
     pairs: list[tuple[WordsName, WordsName]] = [("spacy", "udpipe"), ("udpipe", "spacy")]
     for trained, other in pairs:
         for name, said in ((other, True), (trained, False)):
@@ -141,7 +141,7 @@ def test_records_with_other_words_than_raw_text_are_reported() -> None:
             for record in records(name, [*SENTENCES, "He cannot (go)-away."]):
                 words.check(record)
             assert (
-                f"words that {trained}, the tokenizer of training, would not make" in " ".join(words.doubts())
+                f"words that {trained}, the tokenizer of training, would not make" in " ".join(words.warnings())
             ) == said
 
 
@@ -156,29 +156,29 @@ def test_only_tokenized_text_is_reported(language: str, lists: list[list[str]]) 
         for words, end in zip(lists, [".", " !", " ?", ".", "."], strict=False)
     ]
     tokenized = [" ".join(open_tokenizer("moses", language).tokenize(text)) for text in raw]
-    assert "looks tokenized" not in doubts(SideWords("source", language, Words("moses"), False), *raw)
-    found = doubts(SideWords("source", language, Words("moses"), False), *tokenized)
+    assert "looks tokenized" not in warnings(SideWords("source", language, Words("moses"), False), *raw)
+    found = warnings(SideWords("source", language, Words("moses"), False), *tokenized)
     assert f"looks tokenized in {len(raw)} of its first {len(raw)} lines" in found
-    assert doubts(SideWords("source", language, Words("none"), False), *tokenized) == ""
+    assert warnings(SideWords("source", language, Words("none"), False), *tokenized) == ""
 
 
 @pytest.mark.parametrize("text", ["it is n't so", "a &apos;b&apos; c", "state @-@ of", "a , b", "he goes .", "a . b"])
 def test_signs_of_tokenized_text(text: str) -> None:
-    assert "looks tokenized in 1 of its first 2 lines" in doubts(
+    assert "looks tokenized in 1 of its first 2 lines" in warnings(
         SideWords("source", "en", Words("moses"), False), text, "no sign", ""
     )
 
 
 def test_columns_instead_of_text_are_reported() -> None:
-    assert "has tabs in 2 of its first 3 lines" in doubts(
+    assert "has tabs in 2 of its first 3 lines" in warnings(
         SideWords("source", "en", Words("moses")), "a\tb", "", "c\td", "e"
     )
-    assert doubts(SideWords("source", "en", Words("moses")), "a\tb", "c", "\te\t") == ""
+    assert warnings(SideWords("source", "en", Words("moses")), "a\tb", "c", "\te\t") == ""
 
 
 def test_only_a_sample_is_examined() -> None:
     words = SideWords("source", "en", Words("moses"), False)
-    doubts(words, *["a , b"] * (SAMPLE + 10))
+    warnings(words, *["a , b"] * (SAMPLE + 10))
     assert words.looks.tokenized == words.looks.lines == SAMPLE
 
 
@@ -204,8 +204,8 @@ def test_scripts_without_spaces_are_announced_once(language: str) -> None:
     side = SideWords("source", language, Words("words"), False)
     (record, *_) = (record for _, record in source_records(lines, frozenset(), side))
     assert len(record.tokens) > 1
-    (doubt,) = side.doubts()
-    assert doubt.startswith("source text is in a script without spaces in 3 of its first 3 sentences")
+    (warning,) = side.warnings()
+    assert warning.startswith("source text is in a script without spaces in 3 of its first 3 sentences")
 
 
 @pytest.mark.parametrize("tokenizer", ["none", "moses", "udpipe"])
@@ -215,7 +215,7 @@ def test_sentences_of_one_word_are_announced(tokenizer: WordsName, text: str, li
         side = SideWords("target", "zh" if tokenizer == "moses" else "en", Words(tokenizer), False)
         numbered = [Line(sentence, "in", number) for number, sentence in enumerate(sentences, 1)]
         assert len(list(source_records(numbered, frozenset(), side))) == len(sentences)
-        return "\n".join(side.doubts())
+        return "\n".join(side.warnings())
 
     expected = f"target text has only one word in {lines} of its first {lines} sentence"
     assert expected in doubts_of(*[text] * lines)

@@ -31,7 +31,7 @@ from synmt.parsers.parser import ModelError
 from synmt.streams import BadInput, BadLines, Line, read_lines
 from synmt.text.bpe import Bpe
 from synmt.training.checkpoint import checksum, read_checkpoint
-from synmt.trees.arc_tokens import ArcStyle, read_entries
+from synmt.trees.arc_tokens import ArcStyle, read_tokens
 from synmt.trees.formats import conllu_blocks, read_conllu, write_conllu
 from synmt.trees.record import ParseRecord, read_record, record_of_brackets, write_record
 from synmt.trees.transitions import read_forest, read_transitions, transitions_of_record
@@ -163,7 +163,7 @@ def read_links_of(path: Path) -> None:
 
 def read_target(text: str) -> None:
     """Read the trees of any target string. If it is one tree, check that it survives writing and reading."""
-    entries = read_entries(text)
+    entries = read_tokens(text)
     read_forest(entries, ArcStyle(split=True, root_arc=True))
     record = read_transitions(entries, ArcStyle())
     again = read_transitions(transitions_of_record(record, lambda word: [word], ArcStyle()), ArcStyle())

@@ -365,7 +365,7 @@ def with_itself(command: list[str], rows: list[dict[str, Any]], folder: Path) ->
     """Check that an ensemble of a model and itself translates like the model, or is refused if it writes arcs."""
     done = checked([command[0], "model", *command[1:]], folder)
     yield done
-    if ModelFolder.open(folder / "model", ModelConfig).config.target.spelling.trees and "parse" not in command:
+    if ModelFolder.open(folder / "model", ModelConfig).config.target.linearization.trees and "parse" not in command:
         expect("only models of words translate together" in done.said, "two models of arcs:", done.said)
         return
     expect(not done.code and len(done.lines) == len(rows), "beside itself:", done.said)

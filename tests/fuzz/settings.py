@@ -143,7 +143,7 @@ def used(command: SectionCommand, options: Mapping[str, Any], source: Random, **
 
 
 SOURCES, TARGETS = list(ENCODER_COMPONENTS), list(DECODER_COMPONENTS)
-WRITE_ARCS = [name for name in TARGETS if target_side({name: {}}).spelling.trees]
+WRITE_ARCS = [name for name in TARGETS if target_side({name: {}}).linearization.trees]
 PREDICTABLE = {
     "preset": "small", "tokenizer": "none", "device": "cpu", "merges": 20, "batch-tokens": 40, "width": 16,
     "feedforward": 16, "heads": 2, "encoder-layers": 2, "decoder-layers": 2, "epochs": 2, "warmup": 2,

@@ -10,7 +10,7 @@ from synmt.inspection.sentence import BEGIN, head_matrices, read_translation, so
 from synmt.nn.attention import Recorder
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.translation import Translator
-from synmt.trees.arc_tokens import is_arc, write_entries
+from synmt.trees.arc_tokens import is_arc, write_tokens
 from tests import tiny
 from tests.components.slow_compose import slow_sets
 from tests.inspection.models import SENTENCE, write_model
@@ -27,7 +27,7 @@ def test_the_tokens_belong_to_the_best_translation(target: str, tmp_path: Path) 
     best = next(translator.translate([translator.features(record)]))[0]
     begin, *entries = read.layout.tokens
     assert begin == BEGIN
-    assert write_entries(entries) == best.transitions or best.transitions is None
+    assert write_tokens(entries) == best.transitions or best.transitions is None
     assert read.record.tokens == best.tokens and read.record.heads == (best.heads or [])
     joined: dict[int, str] = {}
     for entry, word in zip(read.layout.tokens, read.layout.words, strict=True):
@@ -63,7 +63,7 @@ def test_the_parent_head_sees_itself_its_parents_and_their_arcs(tmp_path: Path) 
 def test_the_heads_of_compose_see_what_its_table_specifies(tmp_path: Path) -> None:
     read = read_translation(write_model(tmp_path / "model", "sequence", "compose"), SENTENCE)
     assert [read.head_name(1, 0), read.head_name(1, 1)] == ["head 1 (compose)", "head 2 (compose)"]
-    for head, rows in enumerate(slow_sets(write_entries(read.layout.tokens[1:]))):
+    for head, rows in enumerate(slow_sets(write_tokens(read.layout.tokens[1:]))):
         for layer in read.weights[:, head]:
             assert [set(np.flatnonzero(row)) for row in layer] == rows
 

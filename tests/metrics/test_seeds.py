@@ -58,8 +58,8 @@ def slow_p(one: list[list[str]], other: list[list[str]], resamples: int, seed: i
     of_draws = variance([mean(mine) - mean(its) for mine, its in zip(*on_draws, strict=True)])
     of_sentences = max(0.0, of_draws - sum(within)) * n / (n - 1)
     total = sum(between) + of_sentences
-    doubts = [value**2 / (len(each) - 1) for value, each in zip(between, scores, strict=True) if value]
-    degrees = total**2 / (sum(doubts) + of_sentences**2 / (n - 1))
+    warnings = [value**2 / (len(each) - 1) for value, each in zip(between, scores, strict=True) if value]
+    degrees = total**2 / (sum(warnings) + of_sentences**2 / (n - 1))
     difference = abs(mean(scores[0]) - mean(scores[1]))
     least = two_sided(difference / math.sqrt(of_draws * n / (n - 1)), n - 1)
     return max(least, two_sided(difference / math.sqrt(total), degrees))

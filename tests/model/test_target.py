@@ -37,8 +37,8 @@ def unknown_language() -> SideWords:
 
 def test_words_or_words_and_arcs() -> None:
     (record,) = read(ARCS, RECORD)
-    assert WORDS.entries(record, segment) == ["I", "can@@", "not", "go", "."]
-    assert [entry.strip() for entry in ARCS.entries(record, segment)] == [
+    assert WORDS.tokens(record, segment) == ["I", "can@@", "not", "go", "."]
+    assert [entry.strip() for entry in ARCS.tokens(record, segment)] == [
         "I", "can@@", "not", "go", "LEFT-ARC:aux", "LEFT-ARC:nsubj", ".", "RIGHT-ARC:punct",
     ]  # fmt: skip
 
@@ -46,10 +46,10 @@ def test_words_or_words_and_arcs() -> None:
 def test_components_combine() -> None:
     both = target_side({"parent": {}, "gcn": {}})
     vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN], [])
-    assert both.spelling.trees == "among" and both.reads_prefixes
+    assert both.linearization.trees == "among" and both.reads_prefixes
     assert both.fields == GRAPH and both.automaton(vocabulary) is not None
     with_arcs = target_side({"transitions": {}, "bitran": {}})
-    assert with_arcs.spelling.trees == "among" and with_arcs.reads_prefixes and not with_arcs.fields
+    assert with_arcs.linearization.trees == "among" and with_arcs.reads_prefixes and not with_arcs.fields
 
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)

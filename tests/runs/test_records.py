@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from synmt.model.made import digest, identity
+from synmt.model.fingerprint import digest, fingerprint_of
 from synmt.runs.steps import Cost, Record, RunFolder, Step, Unfinished
 from synmt.streams import BadInput
 
@@ -138,13 +138,13 @@ def test_identities_depend_on_content(tmp_path: Path) -> None:
     file.write_text("a\n")
     (folder / "inner").mkdir(parents=True)
     (folder / "inner" / "config.json").write_text("{}")
-    before = identity(file), identity(folder)
-    assert before == (identity(file), identity(folder)) and all(
+    before = fingerprint_of(file), fingerprint_of(folder)
+    assert before == (fingerprint_of(file), fingerprint_of(folder)) and all(
         each.split()[0] in ("train.en", "model") for each in before
     )
     file.write_text("b\n")
     (folder / "inner" / "config.json").write_text("[]")
-    assert identity(file) != before[0] and identity(folder) != before[1]
+    assert fingerprint_of(file) != before[0] and fingerprint_of(folder) != before[1]
     with pytest.raises(BadInput, match="missing: No such file"):
-        identity(tmp_path / "missing")
+        fingerprint_of(tmp_path / "missing")
     assert digest({"a": "1", "b": "2"}) == digest({"b": "2", "a": "1"}) != digest({"a": "2", "b": "1"})

@@ -24,9 +24,9 @@ from synmt.runs.table import (
     found_words,
     learned_of,
     legend,
-    remarks,
     report,
     results,
+    warnings_of,
 )  # fmt: skip
 from synmt.streams import BadInput
 from tests.conftest import Noted
@@ -274,7 +274,7 @@ def test_tables_show_updates_and_say_in_what_training_differs(done: Done) -> Non
         "training examples differ: base 800, new 799",
         "two seeds rarely show a difference; use three or more",
     }
-    assert set(remarks(found, learned)) == said
+    assert set(warnings_of(found, learned)) == said
     forms = {form: list(report(found, learned, form)) for form in FORMS}
     assert forms["text"][1].split()[-4:] == ["updates", "CPU", "min", "MB"]
     assert forms["text"][2].split()[-3:] == ["144", "1.0", "100"] and forms["text"][3].split()[-3] == "230–234"
@@ -290,7 +290,7 @@ def test_tables_show_updates_and_say_in_what_training_differs(done: Done) -> Non
     for system, seed in own:
         trained(done, system, seed, 144, 800)
     equal = learned_of({each: Record({}, 60.0, 100) for each in outputs})
-    assert not any("differ:" in line for line in remarks(found, equal))
+    assert not any("differ:" in line for line in warnings_of(found, equal))
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=4), st.booleans())

@@ -37,7 +37,7 @@ class SlowArcs:
 
 
 def slow_arcs(side: TargetSide, vocabulary: Vocabulary) -> SlowArcs | None:
-    return SlowArcs(side, vocabulary) if side.spelling.trees else None
+    return SlowArcs(side, vocabulary) if side.linearization.trees else None
 
 
 @torch.inference_mode()
@@ -50,7 +50,7 @@ def slow_beam_search(
 ) -> list[Hypothesis]:
     """Search with one model, or with several models by the mean of their probabilities of the next token."""
     encoded = model.encode(source)
-    has_tags = transitions is not None and transitions.side.spelling.trees == "apart"
+    has_tags = transitions is not None and transitions.side.linearization.trees == "apart"
     words = int(source.words[0])
     limit = subwords = words + config.max_length_offset
     if config.max_length_ratio is not None:
@@ -154,7 +154,7 @@ def arcs_of(ids: Sequence[int], transitions: SlowArcs) -> list:
 def may_follow(
     ids: Sequence[int], token: int, transitions: SlowArcs, config: SearchConfig, subwords: int, limit: int
 ) -> bool:
-    if transitions.side.spelling.trees == "apart":
+    if transitions.side.linearization.trees == "apart":
         kind = transitions.tokens[token].kind
         was_open = bool(ids) and transitions.tokens[ids[-1]].kind == Kind.OPEN
         return not ((kind == Kind.END and was_open) or (kind == Kind.OPEN and len(ids) + 1 == limit))

@@ -178,7 +178,7 @@ def test_log_probabilities_equal_those_of_training(target: str, positions: Posit
     side = tiny.TARGET_SYSTEMS[target]
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, replace(tiny.CONFIG, positions=positions), target=target)
-    model.network.output_bias.data[END] = 3.0 if side.spelling.trees == "apart" else 1.0
+    model.network.output_bias.data[END] = 3.0 if side.linearization.trees == "apart" else 1.0
     model.network.output_bias.data[UNKNOWN] = 2.0
     arcs = side.output(vocabulary)
     ended = 0

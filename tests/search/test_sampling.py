@@ -70,6 +70,6 @@ def test_samples_do_not_depend_on_other_sentences(target: str) -> None:
         ((found,),) = beam_search(model, alone, DRAW, arcs, seeds=[seeds[place]])
         assert found.ids == together[place].ids
         assert found.log_probability == pytest.approx(together[place].log_probability, abs=1e-4)
-        if side.spelling.trees:
+        if side.linearization.trees:
             read_transitions(tiny.string_of(target, vocabulary.decode(found.ids), found.labels), side.style)
     assert together[0].ids != together[3].ids

@@ -48,10 +48,10 @@ def test_scores_equal_the_losses_of_training(system: str, target: str, tmp_path:
         assert -each.total() == pytest.approx(alone, rel=1e-6)
         assert each.total(of_arcs=True) + each.total(of_arcs=False) == pytest.approx(each.total())
         words, labels = tiny.target_entries(target)[index], tiny.target_labels(target)[index]
-        assert each.entries == ForcedPair(SourceFeatures([], 0), words, labels).entries()
+        assert each.tokens == ForcedPair(SourceFeatures([], 0), words, labels).tokens()
         if not labels:
-            assert each.entries == [*words, END_TOKEN]
-        assert bool(each.total(of_arcs=True)) == any(map(is_arc, each.entries))
+            assert each.tokens == [*words, END_TOKEN]
+        assert bool(each.total(of_arcs=True)) == any(map(is_arc, each.tokens))
 
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)

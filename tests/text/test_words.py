@@ -10,7 +10,7 @@ import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synmt.components.spelling import Spelling
+from synmt.components.linearization import Linearization
 from synmt.streams import BadInput
 from synmt.text.bpe import Bpe, join_subwords, learn_bpe
 from synmt.text.graphemes import clusters
@@ -230,13 +230,13 @@ def test_every_decoder_gives_the_text_back(system: str, text: str, language: str
     record = record_of(text, language)
     n = len(record.tokens)
     record.heads, record.deprels = tiny.chain(n)[:n] if n else [], ["dep"] * (n - 1) + ["root"] * bool(n)
-    entries = side.entries(with_marks(record), BPE.segment) if n else []
-    assert type(side.spelling) is not Spelling or all(not entry.startswith(" ") for entry in entries)
+    entries = side.tokens(with_marks(record), BPE.segment) if n else []
+    assert type(side.linearization) is not Linearization or all(not entry.startswith(" ") for entry in entries)
     output = side.output(tiny.sources_and_vocabulary("sequence", system)[1])
     labels = [side.lessons(record, entries)[name][1:] for name in side.labels]
     found = detokenized(output.read(entries, *labels)[0], opened(language))
     assert (found.text, found.tokens) == (squeezed(text), record.tokens)
-    if side.spelling.trees:
+    if side.linearization.trees:
         assert found.heads == record.heads
 
 

@@ -31,7 +31,7 @@ from synmt.training.distribution import LossModule, Processes
 from synmt.training.loop import CHECKPOINTS, Trainer, ahead
 from synmt.training.run import PairFiles
 from synmt.training.update import Update, Updater
-from synmt.trees.arc_tokens import write_entries
+from synmt.trees.arc_tokens import write_tokens
 from synmt.trees.record import ParseRecord
 from tests import tiny
 from tests.cli.commands import output_of
@@ -147,8 +147,8 @@ def test_all_formats_of_a_target_train_the_same_model(tmp_path: Path) -> None:
     """A target can be given as records or as lines of `synmt transitions`; for a decoder of words, as records or
     text."""
     data = write_corpus(tmp_path, 2)
-    entries = [tiny.TARGET_SYSTEMS["parent"].entries(each, tiny.whole) for each in tiny.target_records() * 2]
-    (tmp_path / "arcs").write_text("".join(f"{write_entries(each)}\n" for each in entries))
+    entries = [tiny.TARGET_SYSTEMS["parent"].tokens(each, tiny.whole) for each in tiny.target_records() * 2]
+    (tmp_path / "arcs").write_text("".join(f"{write_tokens(each)}\n" for each in entries))
     config = replace(SHORT, updates=2)
     records = with_target_trees(data)
     for target, other in (("parent", PairFiles(data.source, str(tmp_path / "arcs"))), ("bitran", data)):

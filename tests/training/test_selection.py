@@ -79,7 +79,7 @@ class Scripted:
     decides: bool = True
     progress: Progress = field(default_factory=Progress)
 
-    def share(self, model: Any, processes: Processes) -> bool:
+    def shard(self, model: Any, processes: Processes) -> bool:
         return True
 
     def scores(self, shares: Sequence[Any]) -> ValidationScores:

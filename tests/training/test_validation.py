@@ -67,7 +67,7 @@ def test_losses_of_words_and_arcs(target: str, tmp_path: Path) -> None:
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = folder.load_model(CPU)
     validation = Validation(Bitext([]), corpus, folder, replace(SHORT, batch_tokens=10))
-    scores = validation.scores([validation.share(model, Processes(0, 1, CPU))])
+    scores = validation.scores([validation.shard(model, Processes(0, 1, CPU))])
     arcs = slow_arcs(folder.config.target, vocabulary)
     losses: dict[str, list[float]] = {"words": [], "arcs": []}
     for index, row in enumerate(corpus.targets):
@@ -104,21 +104,21 @@ def test_several_processes_give_the_scores_of_one(tmp_path: Path) -> None:
     validation = Validation(Bitext(pairs), corpus, folder, replace(SHORT, batch_tokens=10, select="chrf"))
     model = folder.load_model(CPU)
     shares = {
-        size: [validation.share(model, Processes(rank, size, CPU)) for rank in range(size)] for size in (1, 2, 3, 9)
+        size: [validation.shard(model, Processes(rank, size, CPU)) for rank in range(size)] for size in (1, 2, 3, 9)
     }
     one, *others = map(validation.scores, shares.values())
     assert one.metrics["chrf"] > 0 and one.losses.keys() == {"words", "arcs"} and one.measures
     assert others == [one] * 3
     for size, of_size in shares.items():
-        for column in zip(*(share.losses for share in of_size), strict=True):
+        for column in zip(*(shard.losses for shard in of_size), strict=True):
             assert sum(each is not None for each in column) == 1, size  # each batch is computed once
 
 
 def test_batches_count_what_those_of_training_count(tmp_path: Path) -> None:
     folder, corpus = write_model(tmp_path / "model", "sequence"), tiny.corpus("sequence")[0]
     two = replace(SHORT, batch_by="sentences", batch_tokens=2)
-    share = Validation(Bitext([]), corpus, folder, two).share(folder.load_model(CPU), Processes(0, 1, CPU))
-    assert len(share.losses) == -(-len(corpus) // 2) < len(corpus)
+    shard = Validation(Bitext([]), corpus, folder, two).shard(folder.load_model(CPU), Processes(0, 1, CPU))
+    assert len(shard.losses) == -(-len(corpus) // 2) < len(corpus)
 
 
 @pytest.mark.parametrize("target", ["bitran", "parent"])

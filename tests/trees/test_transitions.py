@@ -12,7 +12,7 @@ from synmt.components.arcs import GRAPH, NEVER, graph, graph_numbers
 from synmt.components.contract import Automaton
 from synmt.text.bpe import JOINER
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary, structural
-from synmt.trees.arc_tokens import ArcStyle, Kind, Token, arc_labels, is_arc, read_entries, write_entries
+from synmt.trees.arc_tokens import ArcStyle, Kind, Token, arc_labels, is_arc, read_tokens, write_tokens
 from synmt.trees.record import ParseRecord, RecordError
 from synmt.trees.transitions import (
     Constraints,
@@ -46,11 +46,11 @@ def edge_set(entries: Sequence[str], style: ArcStyle) -> list[tuple[int, int, st
 
 
 def edges_of(line: str, style: ArcStyle = PLAIN) -> list[tuple[int, int, str, int]]:
-    return edge_set(read_entries(line), style)
+    return edge_set(read_tokens(line), style)
 
 
 def test_john_puts_the_coals_out() -> None:
-    assert write_entries(transitions(SUBWORDS, HEADS, DEPRELS, PLAIN)) == COALS
+    assert write_tokens(transitions(SUBWORDS, HEADS, DEPRELS, PLAIN)) == COALS
     assert sorted(edges_of(COALS)) == sorted(
         [
             (2, 0, "nsubj", 3),
@@ -76,7 +76,7 @@ def test_what_may_come_next_in_the_example() -> None:
     arcs = Kind.LEFT | Kind.RIGHT
     state = State(PLAIN)
     seen = []
-    for entry in read_entries(COALS):
+    for entry in read_tokens(COALS):
         state = state.after(PLAIN.token(entry))
         seen.append((state.words, state.legal() & ~subword, state.is_tree()))
     assert seen == [
@@ -109,7 +109,7 @@ def test_both_halves_of_a_split_arc_count_as_its_token() -> None:
 
 def test_the_root_arc_attaches_to_the_begin_of_sentence() -> None:
     style = ArcStyle(root_arc=True)
-    line = write_entries(transitions([["Jo@@", "hn"]], [0], ["root"], style))
+    line = write_tokens(transitions([["Jo@@", "hn"]], [0], ["root"], style))
     assert line == "Jo@@ hn RIGHT-ARC:root"
     assert sorted(edges_of(line, style)) == sorted(
         [(-1, 0, "root", 2), (-1, 1, "root", 2), (2, 0, "root", 2), (2, 1, "root", 2), (-1, 2, "root", 2)]
@@ -147,7 +147,7 @@ def test_a_string_can_be_turned_back_into_its_tree(
 ) -> None:
     subwords, heads, deprels = tree
     entries = transitions(subwords, heads, deprels, style)
-    assert read_entries(write_entries(entries)) == entries
+    assert read_tokens(write_tokens(entries)) == entries
     record = read_transitions(entries, style)
     assert (record.heads, record.deprels) == (heads, deprels)
     assert record.tokens == ["".join(part.removesuffix(JOINER) for part in parts) for parts in subwords]
@@ -270,7 +270,7 @@ def test_records() -> None:
 
 def test_arcs_differ_from_words_in_the_vocabulary() -> None:
     entries = ["LEFT-ARC:nsubj", " LEFT-ARC:nsubj", "ARC:", ":"]
-    assert read_entries("\\LEFT-ARC:nsubj LEFT-ARC:nsubj  ARC: :") == entries
+    assert read_tokens("\\LEFT-ARC:nsubj LEFT-ARC:nsubj  ARC: :") == entries
     assert PLAIN.token("LEFT-ARC:nsubj") == Token(Kind.WORD)
     assert PLAIN.token("LEFT-ARC:nsubj@@") == Token(Kind.OPEN)
     assert PLAIN.token(" LEFT-ARC:nsubj") == Token(Kind.LEFT, "nsubj")
@@ -288,7 +288,7 @@ def test_arcs_differ_from_words_in_the_vocabulary() -> None:
 
 @pytest.mark.parametrize("style", STYLES)
 def test_the_vocabulary_has_both_arcs_of_each_relation(style: ArcStyle) -> None:
-    entries = style.entries(["det", "obj"])
+    entries = style.tokens(["det", "obj"])
     assert len(entries) == len(set(entries)) == (4 if style == PLAIN else 4 + style.root_arc)
     assert arc_labels([*entries, "LEFT-ARC:no", " (NP", " x:y"]) == ["det", "obj", *["root"] * style.root_arc]
     assert all(is_arc(entry) for entry in entries)
@@ -301,7 +301,7 @@ def test_the_vocabulary_has_both_arcs_of_each_relation(style: ArcStyle) -> None:
 @given(style=st.sampled_from(STYLES), limit=st.integers(1, 14), seed=st.integers(0, 10**6))
 def test_strict_constraints_always_end_in_a_tree(style: ArcStyle, limit: int, seed: int) -> None:
     choices = random.Random(seed)
-    vocabulary = ["a", "b@@", *style.entries(["x", "y"]), END_TOKEN]
+    vocabulary = ["a", "b@@", *style.tokens(["x", "y"]), END_TOKEN]
     entries: list[str] = []
     state = State(style)
     while True:
@@ -329,7 +329,7 @@ def test_strict_constraints_allow_every_tree_that_fits(style: ArcStyle, limit: i
 def test_tokens_that_constraints_allow() -> None:
     def allowed(line: str, constraints: Constraints, left: int = 99, style: ArcStyle = PLAIN) -> int:
         state = State(style)
-        for entry in read_entries(line):
+        for entry in read_tokens(line):
             state = state.after(style.token(entry))
         return state.allowed(constraints, left)
 
@@ -352,7 +352,7 @@ def test_tokens_that_constraints_allow() -> None:
     assert allowed("a b RIGHT-ARC", "legal", style=split) == Kind.LABEL
 
 
-ANY_ENTRY = st.sampled_from(["a", "b@@", " (NP", *{entry for style in STYLES for entry in style.entries(["x"])}])
+ANY_ENTRY = st.sampled_from(["a", "b@@", " (NP", *{entry for style in STYLES for entry in style.tokens(["x"])}])
 
 
 @given(entries=st.lists(ANY_ENTRY, max_size=10), style=st.sampled_from(STYLES))
@@ -403,5 +403,5 @@ def test_states_are_immutable(entries: list[str], style: ArcStyle, more: str) ->
 )
 def test_errors_name_the_token_of_a_broken_string(line: str, style: ArcStyle, token: int, cause: str) -> None:
     with pytest.raises(TransitionError, match=cause) as caught:
-        read_transitions(read_entries(line), style)
+        read_transitions(read_tokens(line), style)
     assert caught.value.token == token

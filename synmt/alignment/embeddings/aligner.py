@@ -26,7 +26,7 @@ from synmt.alignment.aligner import (
     Fitting,
     Needs,
     Settings,
-    made_of,
+    fingerprint,
     new_folder,
     read_aligner,
     write_saved,
@@ -72,7 +72,7 @@ class Embeddings(Checked):
         """Save the options; nothing is fitted."""
         made = replace(self, text=bitext.text)._opened(how.device)
         with new_folder(how) as folder:
-            write_saved(folder, replace(made, trust_pickle=False), made_of=made_of(self, bitext))
+            write_saved(folder, replace(made, trust_pickle=False), fingerprint=fingerprint(self, bitext))
         return made
 
     def save(self, folder: Path) -> None:

@@ -55,7 +55,7 @@ from synmt.alignment.aligner import (
     Fitting,
     Needs,
     Settings,
-    made_of,
+    fingerprint,
     new_folder,
     read_aligner,
     read_saved,
@@ -126,7 +126,7 @@ class Hmm(Checked):
             fitted = FittedHmm.learn(self, bitext.pairs, how.device)
             made = replace(self, text=bitext.text, fitted=fitted)
             fitted.save(folder)
-            write_saved(folder, made, made_of=made_of(self, bitext), encoder=fitted.encoder)
+            write_saved(folder, made, fingerprint=fingerprint(self, bitext), encoder=fitted.encoder)
         return made
 
     def save(self, folder: Path) -> None:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from synmt.components.arcs import ROLE, role
 from synmt.components.contract import DecoderComponent, Heads, StateFields, TransformerConfig, in_heads, setting
-from synmt.components.spelling import ArcSpelling
+from synmt.components.linearization import ArcLinearization
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,7 +47,7 @@ class Compose(DecoderComponent):
     mask: Literal["tree", "random"] = setting("tree", "what they see; random: the same number of positions (a control)")
 
     prefixes = False
-    writes = ArcSpelling
+    writes = ArcLinearization
     state_fields = StateFields(
         ROLE, lambda vocabulary: role, ("replaced",), lambda fields: {"replaced": replaced(fields)}
     )

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from synmt.components.arcs import NEVER, OF_GRAPH
 from synmt.components.contract import DecoderComponent, TransformerConfig, Vocabulary, setting
-from synmt.components.spelling import ArcSpelling
+from synmt.components.linearization import ArcLinearization
 from synmt.trees.arc_tokens import arc_labels
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Gcn(DecoderComponent):
     variant: Literal["paper", "reference"] = setting("paper", "the formula of the paper, or of its code")
 
     prefixes = True
-    writes = ArcSpelling
+    writes = ArcLinearization
     state_fields = OF_GRAPH
 
     def layers_after(self, config: TransformerConfig) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from synmt.components.arcs import OF_GRAPH
 from synmt.components.contract import DecoderComponent, Heads, TransformerConfig, in_heads
-from synmt.components.spelling import ArcSpelling
+from synmt.components.linearization import ArcLinearization
 
 if TYPE_CHECKING:
     from synmt.nn.hooks import SideRun, Value
@@ -28,7 +28,7 @@ class Parent(DecoderComponent):
     cites: ClassVar[tuple[str, ...]] = ("choshen2022enhancing",)
 
     prefixes = True
-    writes = ArcSpelling
+    writes = ArcLinearization
     state_fields = OF_GRAPH
 
     def owned_heads(self, config: TransformerConfig) -> Heads:

@@ -7,7 +7,7 @@ it. After word t, the decoder's state h_t predicts both the next token and the t
     tag t      softmax of U · h_t, if a word ends at t
 
 E contains the embeddings of words, and U is an output layer for tags. The decoder never reads tags, so it finds words
-with the search of `sequence`, at the same cost. The tree is a second task of the same decoder, and `share` weights its
+with the search of `sequence`, at the same cost. The tree is a second task of the same decoder, and `weight` weights its
 loss. The output has the likeliest tree: tags are independent given the words, so an exact search finds the best tags
 that form a tree.
 
@@ -52,8 +52,8 @@ from synmt.components.contract import (
     WordState,
     setting,
 )
+from synmt.components.linearization import Linearization
 from synmt.components.output import Hypothesis, Output, read_string
-from synmt.components.spelling import Spelling
 from synmt.text.vocabulary import is_structural
 from synmt.trees.arc_tokens import ROOT_RELATION
 from synmt.trees.transitions import Constraints, transitions_of_record
@@ -102,8 +102,8 @@ def tags_of(transitions: Iterable[str]) -> list[Tag]:
     """Return a tag for each word of a string of transitions that spells a tree."""
     tags: list[Tag] = []
     stack: list[int] = []  # indices of words
-    for entry in transitions:
-        token = _STYLE.token(entry)
+    for each in transitions:
+        token = _STYLE.token(each)
         if token.kind & (Kind.LEFT | Kind.RIGHT):
             is_right = token.kind == Kind.RIGHT
             word = stack.pop(-1 if is_right else -2)
@@ -124,9 +124,9 @@ def transitions_of_tags(subwords: Iterable[str], labels: Iterable[str]) -> list[
     """
     written: list[str] = []
     stack: list[str] = []  # the relation of each waiting word
-    for entry, label in zip(subwords, labels, strict=True):
-        written.append(entry)
-        if not _ends_word(entry):
+    for token, label in zip(subwords, labels, strict=True):
+        written.append(token)
+        if not _ends_word(token):
             continue
         tag = read_tag(label) or Tag(ROOT_RELATION, 0, 0)
         for _ in range(min(tag.left, len(stack))):
@@ -137,12 +137,12 @@ def transitions_of_tags(subwords: Iterable[str], labels: Iterable[str]) -> list[
     return written
 
 
-def _ends_word(entry: str) -> bool:
-    return not is_structural(entry) and not entry.endswith(JOINER)
+def _ends_word(token: str) -> bool:
+    return not is_structural(token) and not token.endswith(JOINER)
 
 
 @dataclass(frozen=True)
-class TagSpelling(Spelling):
+class TagLinearization(Linearization):
     """Words, whose tags are labels."""
 
     trees = "apart"
@@ -162,26 +162,26 @@ class Tags(DecoderComponent):
 
     cites: ClassVar[tuple[str, ...]] = ("synmt",)
 
-    share: float = setting(0.3, "share of the loss of tags in the total")
+    weight: float = setting(0.3, "weight of the loss of tags in the total")
 
     prefixes = False
-    writes = TagSpelling
+    writes = TagLinearization
 
-    def spelling(self, style: ArcStyle) -> TagSpelling:
-        return TagSpelling()
+    def linearization(self, style: ArcStyle) -> TagLinearization:
+        return TagLinearization()
 
     def reads(self) -> Mapping[str, Field]:
         return {_FIELD: Field("label")}
 
-    def read(self, record: ParseRecord, entries: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    def read(self, record: ParseRecord, tokens: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """Raise TreeNotDerivable for a tree that tags cannot express."""
         if not record.tokens:
-            return {_FIELD: [""] * (1 + len(entries))}
+            return {_FIELD: [""] * (1 + len(tokens))}
         tags = iter(tags_of(transitions_of_record(record, lambda word: ["word"], _STYLE)))
-        return {_FIELD: ["", *(next(tags).label if _ends_word(entry) else "" for entry in entries)]}
+        return {_FIELD: ["", *(next(tags).label if _ends_word(token) else "" for token in tokens)]}
 
-    def share_of_labels(self) -> float:
-        return self.share
+    def loss_weight(self) -> float:
+        return self.weight
 
 
 class TagOutput(Output):
@@ -197,8 +197,8 @@ class TagOutput(Output):
         self.ends_word = [token.kind == Kind.WORD for token in automaton.tokens]
         self.count, self.writes_trees = count, count != 0
 
-    def read(self, entries: Sequence[str], labels: Sequence[str] = ()) -> tuple[ParseRecord, list[str] | None]:
-        return read_string(transitions_of_tags(entries, labels), _STYLE) if self.writes_trees else super().read(entries)
+    def read(self, tokens: Sequence[str], labels: Sequence[str] = ()) -> tuple[ParseRecord, list[str] | None]:
+        return read_string(transitions_of_tags(tokens, labels), _STYLE) if self.writes_trees else super().read(tokens)
 
     def finished(
         self, model: Any, encoded: Any, constraints: Constraints, found: list[list[Hypothesis]]

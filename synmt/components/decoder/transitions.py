@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from synmt.components.contract import DecoderComponent, Preset
-from synmt.components.spelling import ArcSpelling
+from synmt.components.linearization import ArcLinearization
 
 # The two networks of the paper. Its batch of 128 sentences is about 4,096 tokens here. Settings that the paper omits
 # come from its code, and the BPE from McDonald & Chiang (2021).
@@ -30,4 +30,4 @@ class Transitions(DecoderComponent):
     cites: ClassVar[tuple[str, ...]] = ("choshen2022enhancing",)
     presets: ClassVar[Mapping[str, Preset]] = PRESETS
 
-    writes = ArcSpelling
+    writes = ArcLinearization

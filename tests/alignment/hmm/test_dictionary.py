@@ -107,8 +107,8 @@ def test_few_pairs_are_linked_better_and_a_saved_aligner_needs_no_dictionary(tmp
     apart = [pair([WORDS[0], WORDS[5]], [WORDS[5][::-1], WORDS[0][::-1]])]
     for one, two in zip(links(found, [*pairs, *apart]), links(opened, [*pairs, *apart]), strict=True):
         np.testing.assert_array_equal(one.forward, two.forward)
-    made_of = json.loads((tmp_path / "with" / "config.json").read_text())["model"]["made_of"]
-    assert made_of["--hmm-dictionary"].startswith("words.tsv ")
+    fingerprint = json.loads((tmp_path / "with" / "config.json").read_text())["model"]["fingerprint"]
+    assert fingerprint["--hmm-dictionary"].startswith("words.tsv ")
 
 
 def test_words_that_occur_only_apart_are_linked_in_new_pairs(tmp_path: Path) -> None:

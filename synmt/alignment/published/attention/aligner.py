@@ -26,8 +26,8 @@ from synmt.alignment.aligner import (
     Settings,
     check_fitted,
     copy_saved,
+    fingerprint,
     is_begun,
-    made_of,
     name_of,
     write_saved,
 )
@@ -37,7 +37,7 @@ from synmt.alignment.published.attention.forced import Forced
 from synmt.alignment.published.presets import PAPER
 from synmt.data.records import SentencePair
 from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked, naming, read_config, write_aside
-from synmt.model.made import DIGITS, check_same, flat
+from synmt.model.fingerprint import DIGITS, check_same, flat
 from synmt.model.source import ENCODERS, SourceSide, encoders_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Checked, Preset, option_names
@@ -155,16 +155,16 @@ class AttentionAligner(Checked):
 
         check_new(how.out, how.resume, is_begun(how.out, self))
         asked = fitting_config(self, how.settings)
-        of_models = asked.made_of()
+        of_models = asked.fingerprint()
         with locked(how.out):
             if (how.out / CONFIG_FILE).exists():
                 check_fitted(how.out, self, bitext, of_models)
             else:
-                made = made_of(self, bitext)
+                made = fingerprint(self, bitext)
                 self._begin(how, {**made, "--models": of_models["--models"]})
                 models = FitModels(self, bitext, how, asked).run()
                 layers = [models.forward.layer, models.backward.layer]
-                write_saved(how.out, replace(self, models=models), layers=layers, made_of={**made, **of_models})
+                write_saved(how.out, replace(self, models=models), layers=layers, fingerprint={**made, **of_models})
                 (how.out / BEGUN_FILE).unlink()
         return self.open(how.out, how.device)
 
@@ -228,7 +228,7 @@ class TranslationFitConfig:
     encoders: tuple[SourceSide, SourceSide]
     models: Path | None
 
-    def made_of(self) -> dict[str, object]:
+    def fingerprint(self) -> dict[str, object]:
         """Return the options that the models depend on, with checksums of reused models. Raises BadInput."""
         from synmt.model.config import ModelConfig
         from synmt.model.folder import ModelFolder

@@ -170,13 +170,13 @@ class LinkedData:
     links: Guide | None
     notes: Notes
 
-    def made_of(self) -> dict[str, str]:
+    def fingerprint(self) -> dict[str, str]:
         return inputs_of(self.bitext, self.links)
 
     def __len__(self) -> int:
         return len(self.bitext)
 
-    def entries(self, config: ModelConfig, recipe: Recipe[ModelConfig]) -> tuple[Bpe, tuple[Vocabulary]]:
+    def vocabularies(self, config: ModelConfig, recipe: Recipe[ModelConfig]) -> tuple[Bpe, tuple[Vocabulary]]:
         bpe = recipe.merges(self.bitext.joint_bpe)
         return bpe, (build_vocabulary(self.bitext, config, bpe),)
 

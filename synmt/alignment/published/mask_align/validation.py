@@ -39,13 +39,13 @@ class LinkValidation:
         self.pairs, self.folder, self.training = list(compress(pairs, kept)), folder, training
         self.corpus = encode(list(compress(features, kept)), folder.vocabularies)
 
-    def share(self, model: MaskAlignModel, processes: Processes) -> ValidationScores:
+    def shard(self, model: MaskAlignModel, processes: Processes) -> ValidationScores:
         """Return all scores: the pairs are few, so every process reads them all."""
         opened = Opened(self.folder, model.eval(), model.tables[0].device)
         return ValidationScores(self._loss(opened), {}, self._measures(self.aligner(opened)), decides=False)
 
-    def scores(self, shares: Sequence[ValidationScores]) -> ValidationScores:
-        return shares[0]
+    def scores(self, shards: Sequence[ValidationScores]) -> ValidationScores:
+        return shards[0]
 
     @torch.inference_mode()
     def _loss(self, opened: Opened["MaskAlignConfig"]) -> float:

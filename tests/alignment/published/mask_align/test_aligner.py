@@ -119,7 +119,7 @@ def test_the_log_shows_that_links_improve(fitted: MaskAlign) -> None:
 
 def test_the_log_describes_the_links(fitted: MaskAlign) -> None:
     validation = LinkValidation(MaskAlign.reading, PAIRS[:7], running(fitted).folder, TrainingConfig(max_length=100))
-    measures = validation.share(running(fitted).model, Processes(0, 1, torch.device("cpu"))).measures
+    measures = validation.shard(running(fitted).model, Processes(0, 1, torch.device("cpu"))).measures
     agreed = directed = given = 0
     for each, found in zip(PAIRS[:7], fitted.align(PAIRS[:7]), strict=True):
         forward = {(found.source_words[int(j)], i) for i, j in enumerate(found.forward.argmax(axis=0))}
@@ -132,7 +132,7 @@ def test_the_log_describes_the_links(fitted: MaskAlign) -> None:
 
 def test_the_last_model_is_saved_whatever_its_links(fitted: MaskAlign) -> None:
     validation = LinkValidation(MaskAlign.reading, PAIRS[:7], running(fitted).folder, TrainingConfig(max_length=100))
-    assert not validation.share(running(fitted).model, Processes(0, 1, torch.device("cpu"))).decides
+    assert not validation.shard(running(fitted).model, Processes(0, 1, torch.device("cpu"))).decides
 
 
 def test_links_depend_on_the_seed(tmp_path: Path) -> None:

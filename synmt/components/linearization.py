@@ -1,4 +1,4 @@
-"""How decoders write targets as vocabulary entries: words, or words with arcs among them. It imports no torch."""
+"""How decoders write targets as tokens of the vocabulary: words, or words with arcs among them. It imports no torch."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Spelling:
-    """How records are written as vocabulary entries. By default, as subwords only.
+class Linearization:
+    """How records are written as tokens of the vocabulary. By default, as subwords only.
 
     trees: where the tree of a target is written. "among": between its words. "apart": in labels of its words.
     needs: the fields that a target's record must have.
@@ -34,23 +34,23 @@ class Spelling:
         """Return the state of the decoder at the begin of sentence, None if targets need none."""
         return None
 
-    def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
-        """Return the target entries of a record.
+    def tokens(self, record: ParseRecord, segment: Segment) -> list[str]:
+        """Return the target tokens of a record.
 
         Raises TreeNotDerivable for a tree that cannot be written, ValueError for a record that cannot be used.
         """
         return [subword for word in record.tokens for subword in segment(word)]
 
-    def subwords(self, entries: Sequence[str]) -> int:
-        """Return how many entries of a target are subwords."""
-        return len(entries)
+    def subwords(self, tokens: Sequence[str]) -> int:
+        """Return how many tokens of a target are subwords."""
+        return len(tokens)
 
-    def relations(self, entries: Sequence[str]) -> list[str]:
-        """Return the relations of all arcs among vocabulary entries, sorted and without duplicates."""
+    def relations(self, tokens: Sequence[str]) -> list[str]:
+        """Return the relations of all arcs among tokens, sorted and without duplicates."""
         return []
 
     def vocabulary(self, counts: Counter[str]) -> Counter[str]:
-        """Return the entries that a vocabulary needs, with their counts in targets."""
+        """Return the tokens that a vocabulary needs, with their counts in targets."""
         return counts
 
     def output(self, vocabulary: Vocabulary, automaton: Automaton | None, trees: int | None = None) -> "Output":
@@ -62,7 +62,7 @@ class Spelling:
 
 
 @dataclass(frozen=True)
-class ArcSpelling(Spelling):
+class ArcLinearization(Linearization):
     """Words, with arcs among them, spelled in a style."""
 
     trees = "among"
@@ -71,19 +71,19 @@ class ArcSpelling(Spelling):
     def state(self) -> State:
         return State(self.style)
 
-    def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
+    def tokens(self, record: ParseRecord, segment: Segment) -> list[str]:
         return transitions_of_record(record, segment, self.style)
 
-    def subwords(self, entries: Sequence[str]) -> int:
-        return sum(not is_arc(entry) for entry in entries)
+    def subwords(self, tokens: Sequence[str]) -> int:
+        return sum(not is_arc(token) for token in tokens)
 
-    def relations(self, entries: Sequence[str]) -> list[str]:
-        return arc_labels(entries)
+    def relations(self, tokens: Sequence[str]) -> list[str]:
+        return arc_labels(tokens)
 
     def vocabulary(self, counts: Counter[str]) -> Counter[str]:
-        """Return all entries, and the arcs of each relation in both directions, even arcs that did not occur."""
+        """Return all tokens, and the arcs of each relation in both directions, even arcs that did not occur."""
         every = Counter(counts)
-        every.update(dict.fromkeys(self.style.entries(arc_labels(counts)), 0))
+        every.update(dict.fromkeys(self.style.tokens(arc_labels(counts)), 0))
         return every
 
     def output(self, vocabulary: Vocabulary, automaton: Automaton | None, trees: int | None = None) -> "Output":

@@ -18,16 +18,16 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def identity(path: Path) -> str:
+def fingerprint_of(path: Path) -> str:
     """Return the name of a file or folder with a checksum of its content. Raises BadInput."""
     with naming(path):
         if not path.is_dir():
             return f"{path.name} {checksum(path)[:DIGITS]}"
         files = sorted(each for each in path.rglob("*") if each.is_file())
-        return f"{path.name} {digest({str(each.relative_to(path)): identity(each) for each in files})}"
+        return f"{path.name} {digest({str(each.relative_to(path)): fingerprint_of(each) for each in files})}"
 
 
-def stamp(path: Path) -> list[tuple[str, int, int, int]]:
+def quick_fingerprint(path: Path) -> list[tuple[str, int, int, int]]:
     """Return facts about a file, or all files of a folder, that change when one is written again. Raises BadInput."""
     with naming(path):
         files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
