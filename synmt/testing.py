@@ -108,9 +108,10 @@ def check_component(component: EncoderComponent | DecoderComponent | str) -> Non
     defaults.
 
     The laws: fields are read as declared, the same each time; the options restore the component; a sentence without
-    trees can be read; a batch equals its sentences; the component is felt, and its parameters learn; parameters can be
-    saved and loaded; bf16 and int8 change little and nothing overflows; and for a decoder, no prediction depends on
-    later tokens, and a search finds the probabilities of forced decoding.
+    trees can be read, and only a component that needs trees tells it apart; a batch equals its sentences; the component
+    changes the loss and its gradients, and its parameters learn; parameters can be saved and loaded; bf16 and int8
+    change little and nothing overflows; and for a decoder, no prediction depends on later tokens, and a search finds
+    the probabilities of forced decoding.
     """
     if isinstance(component, str):
         known = ENCODER_COMPONENTS if component in ENCODER_COMPONENTS else DECODER_COMPONENTS
@@ -136,7 +137,11 @@ def _check_reading(case: Case) -> None:
             assert same, f"the field {name} differs when it is read again"
     kind: Any = type(case.component)
     assert kind(**asdict(case.component)) == case.component, "the options do not restore the component"
-    case.source.features(records()[0].without_trees(), segment)
+    unparsed = case.source.features(records()[0].without_trees(), segment)
+    if not case.component.needs(True) | case.component.needs(False):
+        for name in case.source.fields:
+            same = list(map(str, unparsed.values[name])) == list(map(str, case.features[0].values[name]))
+            assert same, f"the field {name} differs without trees, but needs names no field of the record"
 
 
 def _check_batches(case: Case) -> None:
@@ -158,6 +163,10 @@ def _check_effect(case: Case) -> None:
     (plain.source_parts if isinstance(case.component, EncoderComponent) else plain.decoder.parts).clear()
     other = case.loss(plain.train(), [0, 1, 2])
     assert float((other - loss).abs().detach()) > 1e-5, "the hooks have no effect on the loss"
+    other.backward()
+    both = zip(model.network.parameters(), plain.network.parameters(), strict=True)
+    changed = any(one.grad is not None and not torch.allclose(one.grad, two.grad) for one, two in both)  # type: ignore[arg-type]
+    assert changed, "the hooks change no gradient of the network"
 
 
 def _check_saving(case: Case) -> None:

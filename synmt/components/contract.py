@@ -21,9 +21,12 @@ ones.
 This module imports no torch, because `--help` reads it. Components import torch inside functions.
 """
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from synmt.components.fields import (
@@ -134,7 +137,22 @@ class Component(Checked):
     presets: ClassVar[Mapping[str, Preset]] = {}
 
     def check_hooks(self) -> None:
-        """Raise TypeError for a hook that could have no effect."""
+        """Raise TypeError for a declaration that could have no effect."""
+        kind, name = type(self), type(self).__name__
+        if any(isinstance(each, dataclasses.Field) for each in vars(kind).values()):
+            raise TypeError(f"{name} has settings, so it must be a frozen dataclass")
+        missing = [each for each in HOOKS if each not in self.hooks]
+        known = {*dir(EncoderComponent), *dir(DecoderComponent)}
+        for own in (own for own, each in vars(kind).items() if isfunction(each) and own not in known):
+            if close := get_close_matches(own, missing, 1, 0.8):
+                raise TypeError(f"{name} defines {own}, which is no hook; did you mean {close[0]}?")
+        if unknown := self.needs(True).union(self.needs(False)) - {SOME_HEADS, *ParseRecord.__dataclass_fields__}:
+            raise TypeError(f"{name} needs {min(unknown)}, which is no field of a record")
+        read = [each for each in self.reads().values() if each.shape != "label"]
+        if read and not self.hooks:
+            raise TypeError(f"{name} declares fields, but defines no hook that reads them")
+        if self.training_only and (self.needs(False) or not all(each.training for each in read)):
+            raise TypeError(f"{name} is for training only, so needs(False) must be empty, and its fields training=True")
         if "after" in self.hooks and not self._defines("layers_after"):
             raise TypeError(f"{type(self).__name__} defines after, so it must define layers_after, where it runs")
         if self.hooks & {"weights", "cross_weights"} and not self._defines("owned_heads"):

@@ -35,7 +35,8 @@ class Field:
     shape: "token": one value per token, [n]; "pair": one per pair of tokens, row = query, [n,n]; "label": one string
         per token, numbered from 1 by the labels of the training data, 0 for "" and unknown ones.
     vector: the shape of what each token has instead of one value, such as (384,).
-    dtype: of numpy; a value that it cannot hold is refused. Integers of tokens reach the hooks as int64.
+    dtype: of numpy; a value that it cannot hold is refused. Integers of tokens reach the hooks as int64, and uint8 of
+        pairs as int16, which has negative numbers.
     pad: the value at padding.
     training: whether it exists only in training and validation.
     """
@@ -131,8 +132,9 @@ def _rows_of_tokens(record: ParseRecord, layout: "Layout", size: int) -> list[in
 
 
 def distances_over_tokens(record: ParseRecord, layout: "Layout") -> list[list[int]]:
-    """Return the number of arcs between the words of each two tokens, at most 254; NO_DISTANCE for a token that is no
-    word, and without a tree."""
+    """Return the number of arcs between the words of each two tokens, at most 254, with all roots under one node.
+
+    NO_DISTANCE for a token that is no word, for words in different pieces of a partial tree, and without a tree."""
     none = [[NO_DISTANCE] * len(record.tokens)] * len(record.tokens)
     known = tree_distances(record.heads) if record.heads else none
     of_words = [[*row, NO_DISTANCE] for row in known] + [[NO_DISTANCE] * (len(known) + 1)]  # the last ones: of no word
@@ -140,11 +142,12 @@ def distances_over_tokens(record: ParseRecord, layout: "Layout") -> list[list[in
 
 
 def tree_distances(heads: Sequence[int]) -> list[list[int]]:
-    """Return the number of arcs between each two words, at most 254; heads from 1, 0 for the root."""
-    above: list[set[int]] = []  # each word and its ancestors
+    """Return the number of arcs between each two words, as `distances_over_tokens`; heads from 1, 0 for a root."""
+    above: list[set[int]] = []  # each word, its ancestors, and 0 in a tree with a root
     for word in range(1, len(heads) + 1):
         above.append({word})
-        while heads[word - 1]:
-            word = heads[word - 1]
+        while word > 0 and (word := heads[word - 1]) != UNATTACHED:
             above[-1].add(word)
-    return [[min(NO_DISTANCE - 1, len(own ^ other)) for other in above] for own in above]
+    return [
+        [min(NO_DISTANCE - 1, len(own ^ other)) if own & other else NO_DISTANCE for other in above] for own in above
+    ]

@@ -215,7 +215,7 @@ def padded(field_: Field, rows: Sequence[NDArray[Any]], size: int) -> torch.Tens
     if field_.shape != "pair" and not field_.vector and not field_.dtype.startswith("float"):
         return pad(rows, int(field_.pad))[0]
     shape = (len(rows), size, size) if field_.shape == "pair" else (len(rows), size, *field_.vector)
-    found = np.full(shape, field_.pad, field_.dtype)
+    found = np.full(shape, field_.pad, "int16" if field_.dtype == "uint8" else field_.dtype)
     for row, values in zip(found, rows, strict=True):
         row[tuple(slice(length) for length in values.shape)] = values
     return torch.from_numpy(found)

@@ -40,8 +40,18 @@ class Part(nn.Module):
         for key, value in parameters.items():
             if hasattr(self, key):
                 raise ValueError(f"{name}: a parameter cannot be called {key}")
-            is_module = isinstance(value, nn.Module | nn.Parameter)
-            setattr(self, key, value if is_module else nn.Parameter(value))
+            if not isinstance(value, nn.Module | nn.Parameter):
+                if not isinstance(value, Tensor):
+                    raise TypeError(f"{name}: parameter {key} is a {type(value).__name__}, not a tensor or a module")
+                value = nn.Parameter(value)
+            setattr(self, key, value)
+
+
+class OwnAttention(dict[int, Attended]):
+    """The attention of the layers in which a component owns heads, by layer, counted from 1."""
+
+    def __missing__(self, layer: int) -> Attended:
+        raise ValueError(f"a loss reads the attention of layer {layer}, where its component owns no head (owned_heads)")
 
 
 @dataclass(slots=True)
@@ -54,7 +64,7 @@ class SideRun:
     padding [B,n] bool: where an encoder has no token, None if every position has one.
     source: for a decoder, the encoder's batch; sentences [B]: the sentence of each row in it.
     memory: anything that one hook keeps for another.
-    attended: for `loss`, the attention of each layer in which the component owns heads.
+    attended: for `loss` and `accuracies`, the attention of each layer in which the component owns heads.
     states: for `loss`, the output of the encoder [B,n,d], or the states of a decoder that predict tokens [P,d].
     positions [P]: for `loss` of a decoder, the index of these states among all flattened positions [B·n].
     """
@@ -66,7 +76,7 @@ class SideRun:
     source: Any = None
     sentences: Tensor | None = None
     memory: dict[str, Any] = field(default_factory=dict)
-    attended: dict[int, Attended] = field(default_factory=dict)
+    attended: OwnAttention = field(default_factory=OwnAttention)
     states: Tensor = field(default_factory=lambda: torch.empty(0))
     positions: Tensor = field(default_factory=lambda: torch.empty(0))
 
@@ -189,7 +199,7 @@ class Hooks:
             yield
         found = dict(zip(layers, recorder.calls, strict=False))
         for run in learning:
-            run.attended = {layer: found[layer] for layer in run.own.heads if layer in found}
+            run.attended = OwnAttention({layer: found[layer] for layer in run.own.heads if layer in found})
 
     def losses(self, states: Tensor, positions: Tensor | None = None) -> list[Tensor]:
         """Return the losses of the components, each summed over the batch. Raises TypeError and ValueError."""

@@ -103,10 +103,10 @@ class OfEncoder(Hooked, EncoderComponent):
     only: str = ""
 
     def reads(self) -> Mapping[str, Field]:
-        return {"place": Field()}
+        return {"place": Field()} if self.only else {}
 
     def read(self, record: ParseRecord, layout: Layout) -> Mapping[str, Any]:
-        return {"place": range(len(layout.tokens))}
+        return {"place": range(len(layout.tokens))} if self.only else {}
 
 
 @dataclass(frozen=True)
