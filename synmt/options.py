@@ -254,28 +254,19 @@ def check_used(given: Mapping[str, Any], settings: Mapping[str, Setting], rules:
 
     given: values by name. Return the given options without effect: leave them out.
     """
-    causes, refused = without_effect(given, settings, rules)
-    for name in refused:
-        raise WrongUsage(causes[name])
-    return set(causes)
-
-
-def without_effect(
-    given: Mapping[str, Any], settings: Mapping[str, Setting], rules: Rules
-) -> tuple[dict[str, str], list[str]]:
-    """Return why given options would have no effect, by name, and which of them are refused: those whose values are not
-    their defaults."""
     choice = rules.choose(given)
     defaults = {**{name: each.default for name, each in settings.items()}, **choice.defaults}
     values, options = {**defaults, **given}, [name for name in given if name in settings]
-    causes: dict[str, str] = {}
+    idle = set[str]()
     for name in options:
         cause = _unmet(settings[name], values)
         if not cause and (name in choice.needs or not choice.uses(name)):
             cause = _unused(name, choice, given, rules, [other for other in options if other != name])
+        if cause and given[name] != defaults[name]:
+            raise WrongUsage(Message(cause))
         if cause:
-            causes[name] = Message(cause)
-    return causes, [name for name in causes if given[name] != defaults[name]]
+            idle.add(name)
+    return idle
 
 
 def _unmet(setting: Setting, values: Mapping[str, Any]) -> str:

@@ -58,6 +58,15 @@ class Registry(Mapping[str, Any]):
         return not self._base or issubclass(offered.load(), attribute(self._base))
 
 
+def parts_of(joined: str) -> list[str]:
+    """Return the names that are joined by `+`. Raises ValueError for a name that occurs twice."""
+    names = joined.split("+")
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{joined} has {name} more than once")
+    return names
+
+
 def meant(name: object, known: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the closest known ones, or "" if none is close."""
     from difflib import get_close_matches  # needed for errors only

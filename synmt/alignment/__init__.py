@@ -5,7 +5,7 @@ Other packages add aligners under the entry point `synmt.aligners`.
 
 from typing import Annotated, Any, Literal
 
-from synmt.registry import Registry, attribute
+from synmt.registry import Registry, attribute, parts_of
 
 
 class Methods(Registry):
@@ -21,6 +21,12 @@ class Methods(Registry):
     def __contains__(self, name: object) -> bool:
         parts = str(name).split("+")
         return len({*parts}) == len(parts) and all(super(Methods, self).__contains__(part) for part in parts)
+
+    def named(self, name: str) -> Any:
+        """Return the aligner of a method. Raises ValueError for an unknown one, and for one that is joined twice."""
+        for part in parts_of(name):
+            super().named(part)
+        return self[name]
 
 
 PUBLISHED = {  # published neural aligners
@@ -45,6 +51,7 @@ ALIGNERS = Methods(
         "eflomal": "synmt.alignment.statistical:Eflomal",
         "systran-align": "synmt.alignment.statistical:SystranAlign",
     },
+    noun="method",
 )
 DEFAULT = "auto"  # makes the fewest errors in an acceptable time (docs/results.md)
 MethodName = Annotated[  # other packages add methods, and `+` joins several

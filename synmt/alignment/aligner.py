@@ -25,7 +25,6 @@ from synmt.model.config import check_text
 from synmt.model.files import CONFIG_FILE, check_new, locked, naming, read_config, write_config
 from synmt.model.fingerprint import check_same, fingerprint_of
 from synmt.options import chosen, settings_of
-from synmt.registry import meant
 from synmt.streams import BadInput, Message, Notes, WrongUsage
 from synmt.streams.process import random_numbers_kept
 from synmt.text.links import DirectedLinks, Link, write_links
@@ -159,10 +158,9 @@ class Tempered(Protocol):
 
 def new_aligner(name: str, settings: Settings) -> AlignmentMethod:
     """Return an aligner; settings that it does not have are ignored. Raises WrongUsage."""
-    if name not in ALIGNERS:
-        raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}{meant(name, ALIGNERS)}")
     try:
-        made: AlignmentMethod = ALIGNERS[name](**chosen(ALIGNERS[name], settings, f"{name}-"))
+        kind = ALIGNERS.named(name)
+        made: AlignmentMethod = kind(**chosen(kind, settings, f"{name}-"))
     except ValueError as error:
         raise WrongUsage(str(error)) from None
     return made
@@ -177,10 +175,12 @@ def open_aligner(folder: Path, name: str | None, device: str) -> AlignmentMethod
             raise BadInput(Message(cause, folder / CONFIG_FILE), str(folder))
         if not isinstance(name, str) or name not in ALIGNERS:
             raise BadInput(Message("is not an aligner; name a --method that reads links from this model"), str(folder))
-    elif name not in ALIGNERS:
-        raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}{meant(name, ALIGNERS)}")
+    try:
+        kind = ALIGNERS.named(name)
+    except ValueError as error:
+        raise WrongUsage(str(error)) from None
     with random_numbers_kept():
-        opened: AlignmentMethod = ALIGNERS[name].open(folder, device)
+        opened: AlignmentMethod = kind.open(folder, device)
     return opened
 
 

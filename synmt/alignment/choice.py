@@ -45,7 +45,7 @@ def default_method(resumed: Path | None) -> str:
     """Return DEFAULT, or the method of the run to resume. Raises BadInput."""
     if resumed and (resumed / CONFIG_FILE).exists():
         made = read_config(resumed).get("aligner")
-        return made if isinstance(made, str) else DEFAULT
+        return made if isinstance(made, str) and made in ALIGNERS else DEFAULT
     return DEFAULT
 
 
@@ -112,8 +112,6 @@ def choose(given: Mapping[str, Any]) -> Choice:
     """
     out = given.get("out")
     method = given.get("method") or default_method(Path(out) if out and given.get("resume") else None)
-    if method not in ALIGNERS:
-        return Choice()
     used = used_by(method, given)
     presets, preset = getattr(ALIGNERS[method], "presets", {}), given.get("preset")
     if preset and "preset" in used and preset not in presets:
@@ -124,9 +122,7 @@ def choose(given: Mapping[str, Any]) -> Choice:
     needs |= {} if out else dict.fromkeys(used.intersection(("resume", *OF_FOLDER)), "--out")
     if used.intersection(OF_TREES) and not _reads_trees(given):
         needs |= dict.fromkeys(OF_TREES, "an encoder that reads trees")
-    others = {name: value for name, value in defaults_of_others().items() if name not in used}
-    defaults = others | defaults_of(method, preset)
-    return Choice(method, lambda option: option in used or option in ALWAYS, needs, defaults)
+    return Choice(method, lambda option: option in used or option in ALWAYS, needs, defaults_of(method, preset))
 
 
 def _reads_trees(given: Mapping[str, Any]) -> bool:
@@ -137,14 +133,6 @@ def _reads_trees(given: Mapping[str, Any]) -> bool:
 
 
 RULES, RULES_OF_LINK = Rules(choose, owners), Rules(choose_saved, owners)
-
-
-@cache
-def defaults_of_others() -> dict[str, Any]:
-    """Return the default of each shared option in the first method that uses it, for the manual."""
-    first = {name: methods[0] for name, methods in users().items() if name in SHARED}
-    known = {method: defaults_of(method, None) for method in first.values()}
-    return {name: known[method][name] for name, method in first.items() if name in known[method]}
 
 
 def defaults_of(method: str, preset: str | None) -> dict[str, Any]:

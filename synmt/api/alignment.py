@@ -104,6 +104,7 @@ def align(
         check_apart([("--out", str(kept))], [*files, *_named(guide=guide, models=models).values()])
     parts = {part for name in names for part in getattr(ALIGNERS.get(name), "parts", ())}
     chosen = "+".join(each for each in names if each not in parts) or default_method(kept if resume else None)
+    ALIGNERS.named(chosen)
     config = _of_results(links)
     own = {"out": out, "resume": resume, "device": device if device != "auto" else "", **_named(guide=guide)}
     idle = _check({**asked, **given(links), **given(text), **own, "method": chosen}, RULES)

@@ -5,17 +5,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import Pairs, chosen_of, files_in, lines_of_pairs, public
+from synmt.api.given import Pairs, as_given, chosen_of, files_in, lines_of_pairs, public
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.components.contract import DecoderComponent, EncoderComponent
 from synmt.model.config import ModelConfig
 from synmt.model.folder import read_folder_config
 from synmt.nn.config import TransformerConfig
-from synmt.options import given
+from synmt.options import check_used, given
 from synmt.streams import OnError
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TrainingConfig
 from synmt.training.run import PairFiles, train_with
+from synmt.training.start import RULES, known
 
 System = str | EncoderComponent | DecoderComponent
 
@@ -58,6 +59,8 @@ def train(
     asked |= {name: True for name, value in (("split_arcs", split_arcs), ("root_arc", root_arc)) if value}
     if model is not None:
         asked |= _system(model, read_folder_config(Path(init), ModelConfig)[0] if init else None)
+    data = {"out": out} | ({} if dev is None else {"dev-tsv": dev})
+    check_used(as_given(asked) | data, known(), RULES)
     train_with(
         asked,
         files_of(pairs, "pairs"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from synmt.cli.metric_options import output_format
-from synmt.cli.options import bad_input, or_stdin
+from synmt.cli.options import STDIN, bad_input
 from synmt.cli.paths import Reads
 from synmt.cli.sections import OneOf, SectionGroup, options_of
 from synmt.inspection import PictureForm
@@ -258,7 +258,7 @@ def run(
 
 
 @command.command()
-@click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads())
+@click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads(), default=STDIN)
 @reference
 @output_format("How to print the table")
 def relations(hypotheses: tuple[str, ...], references: str, form: str) -> None:
@@ -271,11 +271,11 @@ def relations(hypotheses: tuple[str, ...], references: str, form: str) -> None:
     from synmt.metrics.scoring import report_relations
 
     with bad_input():
-        write_lines(report_relations(Files(or_stdin(hypotheses), (references,)), form))
+        write_lines(report_relations(Files(hypotheses, (references,)), form))
 
 
 @command.command()
-@click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads())
+@click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads(), default=STDIN)
 @reference
 @click.option("--train", metavar="FILE", type=Reads(), help="Training text in the target language, for frequencies.")
 @output_format("How to print the table")
@@ -288,11 +288,11 @@ def words(hypotheses: tuple[str, ...], references: str, train: str | None, form:
     from synmt.inspection.words import report_words
 
     with bad_input():
-        write_lines(report_words(or_stdin(hypotheses), references, train, form))
+        write_lines(report_words(hypotheses, references, train, form))
 
 
 @command.command()
-@click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads())
+@click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads(), default=STDIN)
 @reference
 @options_of(MetricConfig, "Input", only=["reference-base"])
 @output_format("How to print the table")
@@ -307,7 +307,7 @@ def reliability(hypotheses: tuple[str, ...], references: str, reference_base: in
     from synmt.metrics.reliability import report_reliability
 
     with bad_input():
-        files = Files(or_stdin(hypotheses), (references,))
+        files = Files(hypotheses, (references,))
         write_lines(report_reliability(files, MetricConfig(reference_base=reference_base), form))
 
 

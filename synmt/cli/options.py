@@ -12,9 +12,9 @@ from synmt.text.bpe import Bpe, Segment
 
 LEXICON = "`synmt lexicon LINKS FILE` makes the table of linked words"
 
-input_files = click.argument(
-    "files", nargs=-1, metavar="[FILE]...", type=Reads(), callback=lambda context, parameter, files: or_stdin(files)
-)
+STDIN = ("-",)  # where to read if no file is named
+
+input_files = click.argument("files", nargs=-1, metavar="[FILE]...", type=Reads(), default=STDIN)
 
 on_error = click.option(
     "--on-error",
@@ -40,10 +40,6 @@ bpe = in_section("Options")(
     callback=_segmenter,
     help="Split words into subwords with these BPE codes.",
 )
-
-
-def or_stdin(files: tuple[str, ...]) -> tuple[str, ...]:
-    return files or ("-",)
 
 
 @contextmanager

@@ -39,9 +39,7 @@ def check_paths(context: click.Context) -> None:
     given: list[tuple[click.Parameter, str]] = context.meta.get(GIVEN, [])
     outputs = [(max(each.opts, key=len), path) for each, path in given if isinstance(each.type, Writes)]
     inputs = [path for each, path in given if not isinstance(each.type, Writes)]
-    named = {each.name for each, path in given if path == "-"}
-    by_default = ["-" for name, value in context.params.items() if value == ("-",) and name not in named]
-    check_stdin_once([*inputs, *by_default])
+    check_stdin_once(inputs)
     check_apart(outputs, inputs)
     for each, path in given:
         if isinstance(each.type, Writes):

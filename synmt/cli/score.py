@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from synmt.cli.metric_options import RULES, metric_options, output_format, references
-from synmt.cli.options import bad_input, or_stdin
+from synmt.cli.options import STDIN, bad_input
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section
 from synmt.metrics.config import CATEGORIES, MetricConfig
@@ -45,7 +45,7 @@ COMMON = "references metric by-length by-sentence confidence source format token
 
 
 @click.command(cls=SectionCommand, epilog=EPILOG, rules=RULES, hints=HINTS, common=COMMON)
-@click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads())
+@click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads(), default=STDIN)
 @references
 @in_input(
     "--source", metavar="FILE", needs=("--by-length", "--target"), type=Reads(),
@@ -100,6 +100,6 @@ def command(
     from synmt.metrics.reading import Files
     from synmt.metrics.scoring import score_files
 
-    files = Files(or_stdin(hypotheses), references, source, target)
+    files = Files(hypotheses, references, source, target)
     with bad_input():
         write_lines(score_files(metrics, files, MetricConfig(**settings), limits, form, by_sentence, confidence))

@@ -29,14 +29,14 @@ from synmt.options import (
     is_language,
     options_in,
 )
-from synmt.registry import meant
+from synmt.registry import meant, parts_of
 from synmt.streams import BadInput, WrongUsage
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 GIVEN = ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT
 ARGUMENTS = "synmt.arguments"  # the command line, for the help, which click shows as soon as it reads --help
-SHOW_USED = "synmt.show-used"  # in a context: show every option that the method or system uses
 SHOW_ALL = "synmt.show-all"  # in a context: show the options of all methods and systems, as manuals do
+HELP_ALL = "--help-all"  # shows every option that the method or system uses
 METAVARS = {int: "N", float: "X"}
 LONGEST_CHOICES = 30  # characters of a list of values that fit next to the name of an option
 WHOLE_HYPHEN, WHOLE_SPACE = "\u2011", "\u00a0"  # at which no line is broken
@@ -64,8 +64,11 @@ class SeveralOf(OneOf):
     """One of several names, or several joined by `+`."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        """Fail for a name that is not one of them."""
-        return "+".join(super(SeveralOf, self).convert(each, parameter, context) for each in str(value).split("+"))
+        """Fail for a name that is not one of them, and for one that is named twice."""
+        try:
+            return "+".join(super(SeveralOf, self).convert(each, parameter, context) for each in parts_of(str(value)))
+        except ValueError as error:
+            self.fail(str(error), parameter, context)
 
 
 class Language(click.ParamType):
@@ -115,7 +118,7 @@ class SectionOption(click.Option):
         extra = super().get_help_extra(context)
         extra.pop("range", None)
         if isinstance(context.command, SectionCommand):
-            default = context.command.help_choice(context).defaults.get(self.setting.option, self.setting.default)
+            default = context.command.default_of(self.setting, context)
             if "default" not in extra and not isinstance(default, bool) and default not in (None, "", ()):
                 extra["default"] = str(default)
         return extra
@@ -167,10 +170,7 @@ class SectionCommand(click.Command):
         self.hints = hints or {}
         self.common = frozenset(common.split())
         if common:
-            self.params.append(click.Option(
-                ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_used,
-                help="Show all options and exit.",
-            ))  # fmt: skip
+            click.help_option(HELP_ALL, help="Show all options and exit.")(self)
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Raise WrongUsage for a path that would be read and written, and for an option without effect."""
@@ -213,6 +213,15 @@ class SectionCommand(click.Command):
                 context.help_choice = self.rules.choose({})
         return context.help_choice
 
+    def default_of(self, setting: Setting, context: click.Context) -> Any:
+        """Return the default of an option for the choice of the command line or, as a manual shows it, for the first
+        choice that uses the option."""
+        choice = self.help_choice(context)
+        if not choice.uses(setting.option) and (owners := self.rules.owners(setting.option)):
+            option, _, name = owners[0].removeprefix("--").partition(" ")
+            choice = self.rules.choose({option: name})
+        return choice.defaults.get(setting.option, setting.default)
+
     def _scanned(self, context: click.Context) -> dict[str, Any]:
         """Return the values of a command line, as far as it can be read, by the names of options and arguments."""
         resilient, context.resilient_parsing = context.resilient_parsing, True
@@ -234,7 +243,7 @@ class SectionCommand(click.Command):
         """Return what the help shows: all that is used, or on the short page the common options and, if the command
         line chooses a method, a system or components, the options of those."""
         used = [each for each in self.get_params(context) if self.is_used(each, context)]
-        if not self.common or context.meta.keys() & {SHOW_ALL, SHOW_USED}:
+        if not self.common or context.meta.get(SHOW_ALL) or HELP_ALL in context.meta.get(ARGUMENTS, []):
             return used
         chosen = bool(self._scanned(context).keys() & set(CHOOSING))
         return [
@@ -258,13 +267,6 @@ class SectionCommand(click.Command):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         hidden = {flag for each in self.get_params(ctx) if not self.is_used(each, ctx) for flag in each.opts}
         return [item for item in super().shell_complete(ctx, incomplete) if item.value not in hidden]
-
-
-def _show_used(context: click.Context, _: click.Parameter, asked: bool) -> None:
-    if asked:
-        context.meta[SHOW_USED] = True
-        click.echo(context.get_help())
-        context.exit()
 
 
 class SectionGroup(click.Group):

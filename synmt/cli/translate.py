@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from synmt.cli.options import input_files, on_error, or_stdin, usage
+from synmt.cli.options import STDIN, input_files, on_error, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.model.files import CONFIG_FILE
@@ -66,4 +66,4 @@ def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError,
     files = tuple(each for each in files if not Path(each).is_dir())
     from synmt.search.stream import translate_stream
 
-    translate_stream(models, or_stdin(files), search, config, device, BadLines(on_error))
+    translate_stream(models, files or STDIN, search, config, device, BadLines(on_error))

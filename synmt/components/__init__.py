@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from synmt.options import chosen
-from synmt.registry import Registry, meant
+from synmt.registry import Registry, meant, parts_of
 
 GROUP = "synmt.components"
 PLAIN = "sequence"  # the plain Transformer on subwords, on either side
@@ -66,12 +66,10 @@ def systems() -> dict[str, tuple[str, str]]:
 def sides_of(system: str) -> tuple[list[str], list[str]]:
     """Return the components of the encoder and of the decoder that a system names, such as `mask+pascal+tags`; PLAIN on
     a side without any. Raises ValueError for an unknown one, and for one that is named twice."""
-    known, names = systems(), system.split("+")
+    known, names = systems(), parts_of(system)
     for name in names:
         if name not in known:
             raise ValueError(f"unknown component {name!r}; known: {', '.join(known)}{meant(name, known)}")
-        if names.count(name) > 1:
-            raise ValueError(f"{system} has {name} more than once")
     sides = [list(side) for side in zip(*(known[name] for name in names), strict=True)]
     source, target = ([name for name in side if name != PLAIN] or [PLAIN] for side in sides)
     return source, target

@@ -282,6 +282,11 @@ class DecoderComponent(Component):
     writes: "ClassVar[type[Linearization] | None]" = None
     state_fields: ClassVar[StateFields] = StateFields()
 
+    @classmethod
+    def writes_arcs(cls) -> bool:
+        """Return whether targets have arcs among their words."""
+        return cls.writes is not None and cls.writes.trees == "among"
+
     @cached_property
     def fields_by_name(self) -> Mapping[str, Field]:
         of_training = {name: replace(each, training=True) for name, each in self.reads().items()}

@@ -18,6 +18,7 @@ from synmt.components.contract import (
 )
 from synmt.components.fields import lacking
 from synmt.nn.config import TransformerConfig
+from synmt.registry import parts_of
 from synmt.text.bpe import Segment
 from synmt.trees.record import ParseRecord
 
@@ -168,5 +169,5 @@ def encoders_of(settings: Mapping[str, Any]) -> tuple[SourceSide, SourceSide]:
 
     Raises ValueError.
     """
-    source, target = ((settings.get(f"{side}_syntax") or PLAIN).split("+") for side in ("source", "target"))
+    source, target = (parts_of(settings.get(f"{side}_syntax") or PLAIN) for side in ("source", "target"))
     return source_side_of(source, settings), source_side_of(target, settings)

@@ -38,7 +38,7 @@ class TargetSide:
         if any(each != linearizations[0] for each in linearizations):
             raise ValueError(f"{names} cannot be combined, because they write targets differently")
         if self.style != self.linearization.style:
-            raise ValueError(Message("{} writes no arcs, so --split-arcs and --root-arc have no effect", names))
+            raise ValueError(Message("{} writes no arcs, so split and root_arc have no effect", names))
         if len({each.prefixes for each in every} - {None}) > 1:
             raise ValueError(f"{names} cannot be combined, because one is causal and the other is not")
         states = [state for each in every if (state := each.state(self.style)) is not None]

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from synmt.model.files import check_free
 from synmt.model.fingerprint import differing, digest
 from synmt.model.folder import ModelFolder
 from synmt.nn.prefixes import PrefixPlan
-from synmt.options import Rules, check_used
 from synmt.streams import (
     BadInput,
     BadLines,
@@ -47,7 +46,7 @@ from synmt.training.distribution import joined_processes
 from synmt.training.fit import Recipe, fit
 from synmt.training.log import check_installed
 from synmt.training.presets import DEFAULT
-from synmt.training.start import choose, configs_of, known, owners
+from synmt.training.start import configs_of
 from synmt.training.validation import Validation
 
 
@@ -258,18 +257,14 @@ def train_with(
 ) -> None:
     """Train as `train` with the given options of `synmt train`, by name with `_` for `-`; None is not given.
 
-    jobs: processes that prepare the pairs. Raises BadInput and WrongUsage, also for an option that has no effect.
+    jobs: processes that prepare the pairs. Raises BadInput and WrongUsage.
     """
     given = {name: value for name, value in options.items() if value is not None}
     files = [file for each in (pairs, dev) if each for file in each.options().values()]
     check_apart([("--out", str(out))], [*files, *(given[name] for name in ("init", "codes") if name in given)])
     start = ModelFolder.open(Path(given.pop("init")), ModelConfig) if "init" in given else None
-    flags = {name.replace("_", "-"): value for name, value in given.items()}
-    flags |= {"out": out} | ({"init": start} if start else {}) | ({"dev-tsv": dev} if dev else {})
-    config_of_start = start.config if start else None
     try:
-        check_used(flags, known(), Rules(partial(choose, start=config_of_start), owners))
-        config, training = configs_of(given, config_of_start, pairs.source, pairs.target)
+        config, training = configs_of(given, start.config if start else None, pairs.source, pairs.target)
     except ValueError as error:
         raise WrongUsage(str(error)) from None
     notes = Notes()

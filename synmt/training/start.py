@@ -1,7 +1,6 @@
 """The options of `synmt train`, for a new model or a model that starts from a trained one."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -10,10 +9,11 @@ from typing import Any
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS, PLAIN, sides_of, systems
 from synmt.model.config import ModelConfig
 from synmt.model.folder import read_folder_config
-from synmt.model.source import SourceSide, source_side, source_side_of
-from synmt.model.target import TargetSide, target_side, target_side_of
+from synmt.model.source import source_side
+from synmt.model.target import target_side
 from synmt.nn.config import DROPOUTS, TransformerConfig
 from synmt.options import JOINED, Choice, Preset, Rules, Setting, chosen, config_of, option_names, options_in, setting
+from synmt.streams import Message
 from synmt.text.tokenization import TextConfig, with_languages
 from synmt.training.config import OF_PREFIXES, OF_TREES, OF_VALIDATION, TrainingConfig
 from synmt.training.presets import DEFAULT, PRESETS, model_and_training, resolve
@@ -60,32 +60,26 @@ def of_components() -> dict[str, frozenset[str]]:
     return {name: frozenset(option_names(component, f"{name}-")) for name, component in components}
 
 
-def choose(given: Mapping[str, Any], start: ModelConfig | None = None) -> Choice:
+def choose(given: Mapping[str, Any]) -> Choice:
     """Return the system of `synmt train`, and which options it uses; given: options and data files, by name.
 
-    start: the config of the model in --init, by default as in its folder. Raises BadInput for a bad folder, and
-    ValueError for an unknown system.
+    Raises BadInput for a bad folder in --init, and ValueError for an unknown system.
     """
-    if "init" in given and not start:
-        start = read_folder_config(Path(given["init"]), ModelConfig)[0]
-    start = start if "init" in given else None
-    settings = {name.replace("-", "_"): value for name, value in given.items()}
+    start = read_folder_config(Path(given["init"]), ModelConfig)[0] if "init" in given else None
     preset = PRESETS[given.get("preset", DEFAULT)]
     if start:
         source, target = list(start.source.components), list(start.target.components)
     else:
         source, target = sides_of(given.get("model", PLAIN))
-    encoder, decoder = (
-        (start.source, start.target) if start else _sides(source, target, resolve(preset, source, settings))
-    )
     of_others = [options for name, options in of_components().items() if name not in (*source, *target)]
     unused = frozenset().union(*of_others, ["merges"] if "codes" in given else [], _of_new_models() if start else [])
     needs = {} if set(DEV) & given.keys() else dict.fromkeys(OF_VALIDATION, "--dev-source or --dev-tsv")
-    if encoder and not encoder.reads_trees:
+    if not any(ENCODER_COMPONENTS[name].reads_trees() for name in source):
         needs |= dict.fromkeys(OF_TREES, "an encoder that reads trees")
-    if decoder and not decoder.reads_prefixes:
+    decoders = [DECODER_COMPONENTS[name] for name in target]
+    if not any(each.prefixes for each in decoders):
         needs |= dict.fromkeys(OF_PREFIXES, "a decoder that reads its whole prefix at each step")
-    if decoder and decoder.linearization.trees != "among" and not start:
+    if not start and not any(each.writes_arcs() for each in decoders):
         needs |= dict.fromkeys(OF_ARCS, "a decoder that writes arcs among its words")
     defaults = {name.replace("_", "-"): value for name, value in resolve(preset, source, {}).items()}
     defaults |= _defaults_of(start) if start else {"model": PLAIN}
@@ -99,8 +93,7 @@ def owners(option: str) -> list[str]:
     decoders = [
         name
         for name, kind in DECODER_COMPONENTS.items()
-        if (option in OF_PREFIXES and kind.prefixes)
-        or (option in OF_ARCS and kind.writes and kind.writes.trees == "among")
+        if (option in OF_PREFIXES and kind.prefixes) or (option in OF_ARCS and kind.writes_arcs())
     ]
     own = [name for name, options in of_components().items() if option in options]
     return [f"--model {name}" for name in encoders + decoders + own]
@@ -113,18 +106,6 @@ def _of_new_models() -> set[str]:
     """Return the options that --init decides."""
     sizes = {each for each in option_names(TransformerConfig) if each.replace("-", "_") not in DROPOUTS}
     return sizes.union(option_names(SystemConfig), {"merges", "tokenizer"}) - {"init", "preset"}
-
-
-def _sides(
-    source: Sequence[str], target: Sequence[str], settings: Mapping[str, Any]
-) -> tuple[SourceSide | None, TargetSide | None]:
-    """Return the sides of these components. An invalid side is None; making the model reports the error."""
-    encoder = decoder = None
-    with suppress(ValueError):
-        encoder = source_side_of(source, settings)
-    with suppress(ValueError):
-        decoder = target_side_of(target, settings)
-    return encoder, decoder
 
 
 def _defaults_of(start: ModelConfig) -> dict[str, Any]:
@@ -147,7 +128,10 @@ def configs_of(
     given = {name: value for name, value in settings.items() if value is not None}
     preset = PRESETS[given.get("preset", DEFAULT)]
     given = with_languages(given, source, target)
-    return model_and_training_of(start, preset, given) if start else model_and_training(preset, given)
+    model, training = model_and_training_of(start, preset, given) if start else model_and_training(preset, given)
+    if training.tree_dropout and not model.source.reads_trees:
+        raise ValueError(Message("--tree-dropout has no effect: {} reads no trees", "+".join(model.source.components)))
+    return model, training
 
 
 def model_and_training_of(

@@ -26,12 +26,12 @@ LAWS = ["test_registry.py", "test_names.py", "published/test_laws.py"]  # over a
 OPTIONS = """
 import sys
 from synmt.alignment import ALIGNERS
-from synmt.alignment.choice import defaults_of_others, known, owners
+from synmt.alignment.choice import known, owners
 from synmt.citations import cited
 from synmt.cli.main import main
 assert all(cited(ALIGNERS, [name]) for name in ALIGNERS)
 assert all(getattr(each, "guide", "") in {"", *ALIGNERS} for each in ALIGNERS.values())
-defaults_of_others(), [owners(option) for option in known()]
+[owners(option) for option in known()]
 sys.argv = ["synmt", "align", "--help-all"]
 try:
     main()

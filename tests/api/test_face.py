@@ -22,12 +22,12 @@ from synmt.metrics import METRICS, MetricName
 from synmt.metrics.config import choose as choose_metrics
 from synmt.metrics.config import owners
 from synmt.metrics.significance import Comparison
-from synmt.options import Checked, Choice, Rules, Setting, options_in, without_effect
+from synmt.options import Checked, Choice, Rules, Setting, check_used, options_in
 from synmt.parsers.config import RULES
 from synmt.registry import Registry
 from synmt.runs.file import RunFile
 from synmt.search.scores import ForcedTarget
-from synmt.streams import Note, in_python
+from synmt.streams import Note, WrongUsage, in_python
 from synmt.training import start
 
 HEAVY = "benepar", "click", "msgspec", "numpy", "sacrebleu", "spacy", "torch", "transformers"
@@ -142,12 +142,14 @@ def test_settings_without_effect_are_refused(name: str, tmp_path: Path) -> None:
             if option not in defaults or option == "format":
                 continue
             value = SIZES.get(option) or some_value(replace(each, default=defaults[option]))
-            cause = without_effect({**given, option: value}, known, rules)[0].get(option)
-            if cause and each.name not in OF_LINES:
-                settings = {"parser": "udpipe"} if name == "parse" else {}
-                with pytest.raises(ValueError, match=f"^{re.escape(str(in_python(cause)))}$"):
-                    function(**{parameter: config(**{**settings, each.name: value})})
-                refused += 1
+            try:
+                check_used({**given, option: value}, known, rules)
+            except WrongUsage as error:
+                if each.name not in OF_LINES:
+                    settings = {"parser": "udpipe"} if name == "parse" else {}
+                    with pytest.raises(ValueError, match=f"^{re.escape(str(in_python(error)))}$"):
+                        function(**{parameter: config(**{**settings, each.name: value})})
+                    refused += 1
     assert refused >= {"align": 30, "train": 6, "score": 4, "significance": 4, "parse": 2}[name], refused
 
 

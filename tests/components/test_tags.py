@@ -102,7 +102,7 @@ def test_invalid_options() -> None:
     for components, arcs, cause in (
         ({"tags": {}, "bitran": {}}, None, "tags.bitran cannot be combined, because one is causal"),
         ({"tags": {}, "compose": {}}, None, "tags.compose cannot be combined, because they write targets differently"),
-        ({"tags": {}}, {"root_arc": True}, "tags writes no arcs, so --split-arcs"),
+        ({"tags": {}}, {"root_arc": True}, "tags writes no arcs, so split"),
     ):
         with pytest.raises(ValueError, match=cause):
             target_side(components, arcs)

@@ -1,6 +1,7 @@
 """Random command lines from the settings of configs: mostly plausible, sometimes odd."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from random import Random
@@ -16,8 +17,9 @@ from synmt.cli.translate import command as translate
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.model.target import target_side
 from synmt.nn.config import TransformerConfig
-from synmt.options import Setting, settings_of, without_effect
+from synmt.options import Setting, check_used, settings_of
 from synmt.search.config import SearchConfig, TranslateConfig
+from synmt.streams import WrongUsage
 from synmt.training.config import OF_VALIDATION, TrainingConfig
 
 ODD = [
@@ -134,8 +136,11 @@ def used(command: SectionCommand, options: Mapping[str, Any], source: Random, **
     kept, declared = dict(options), [each.setting for each in command.params if isinstance(each, SectionOption)]
     while source.random() < 0.98:
         given = {**kept, **{name.replace("_", "-"): each for name, each in others.items()}}
-        causes, _ = without_effect(given, {each.option: each for each in declared}, command.rules)
-        refused = [name for name in kept if name in causes]
+        try:
+            idle = check_used(given, {each.option: each for each in declared}, command.rules)
+        except WrongUsage as error:
+            idle = set(re.findall(r"--([\w-]+)", str(error))[:1])  # the message names the option first
+        refused = [name for name in kept if name in idle]
         if not refused:
             break
         del kept[refused[0]]

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from errno import ENOSPC
-from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -18,15 +17,16 @@ from synmt.cli.sections import SectionOption
 from synmt.cli.train import command
 from synmt.model.average import average
 from synmt.model.config import ModelConfig
+from synmt.model.files import write_config
 from synmt.model.folder import ModelFolder
 from synmt.model.source import source_side
 from synmt.model.target import target_side
-from synmt.options import Preset, Rules, check_used
+from synmt.options import Preset, check_used
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.translation import Translator
 from synmt.streams import BadInput, Notes, WrongUsage
 from synmt.training.run import PairFiles
-from synmt.training.start import choose, model_and_training_of, owners
+from synmt.training.start import RULES, configs_of, model_and_training_of
 from tests import tiny
 from tests.conftest import Noted
 from tests.training.runs import LEARNING, SHORT, run, write_corpus
@@ -143,10 +143,19 @@ PASCAL = ModelConfig(source_side({"pascal": {"heads": 1}}), SEQUENCE, ("en", "de
         ({"pascal-heads": 3}, ""),
     ],
 )
-def test_settings_fixed_by_the_model_are_refused(given: Mapping[str, Any], cause: str) -> None:
+def test_settings_fixed_by_the_model_are_refused(given: Mapping[str, Any], cause: str, tmp_path: Path) -> None:
+    write_config(tmp_path, {"model": PASCAL.fields(), "training": {}})
     settings = {each.setting.option: each.setting for each in command.params if isinstance(each, SectionOption)}
     with pytest.raises(WrongUsage, match=cause) if cause else nullcontext():
-        check_used({"init": PASCAL, **given}, settings, Rules(partial(choose, start=PASCAL), owners))
+        check_used({"init": tmp_path, **given}, settings, RULES)
+
+
+@pytest.mark.parametrize("system", ["supervised-heads", "pascal"])
+def test_tree_dropout_needs_components_that_read_trees_with_their_options(system: str) -> None:
+    teach = {"supervised_heads_teach": "next"} if system == "supervised-heads" else {}
+    reads = nullcontext() if system == "pascal" else pytest.raises(ValueError, match="--tree-dropout has no effect")
+    with reads:
+        configs_of({"model": system, "tree_dropout": 0.1, **teach})
 
 
 def test_components_must_fit_the_network() -> None:
