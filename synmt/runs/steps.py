@@ -54,10 +54,6 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     megabytes: int | None = None
     is_finished: bool = False
 
-    def is_done(self, inputs: Recorded) -> bool:
-        """Return whether the output is finished, from these inputs."""
-        return self.is_finished and self.inputs == inputs
-
 
 @dataclass(frozen=True)
 class Cost:
@@ -208,15 +204,17 @@ class RunFolder:
         raise BadInput(f"is not part of this run, since {log} has no record of it; {REMEDY}", str(path))
 
     def _made_from(self, step: Step, inputs: Recorded) -> Record | None:
-        """Return the record of a step. Raises BadInput as `record` and, unless the step may be done anew, if it was
-        done, or started, with other inputs."""
+        """Return the record of a step's output from these inputs, None if there is none, or if a finished output is not
+        complete any more. Raises BadInput as `record` and, unless the step may be done anew, for output of other
+        inputs."""
         found = self.record(step.path, *step.others)
         if found and not step.anew:
             was = "was made" if found.is_finished else "was started"
             names = {**inputs, **found.inputs}
             before, now = ({name: each.get(name, UNSET) for name in names} for each in (found.inputs, inputs))
             check_same(step.path, before, now, was, f"; {REMEDY}")
-        return found
+        is_whole = all(each.exists() for each in (step.path, *step.others))
+        return found if found and found.inputs == inputs and (is_whole or not found.is_finished) else None
 
     def make(self, step: Step) -> Record:
         """Do a step under a lock, unless it is done, and return its record. Raises BadInput for output from other
@@ -225,12 +223,12 @@ class RunFolder:
         with self._locked(log) as stream:
             inputs = self.recorded(step.inputs())
             found = self._made_from(step, inputs)
-            if found and found.is_done(inputs) and self._is_whole(step):
+            if found and found.is_finished:
                 return found
             with naming(step.path):
                 for each in (step.path, *step.others):
                     each.parent.mkdir(parents=True, exist_ok=True)
-            spent = found.cpu_seconds if found and found.inputs == inputs and not found.is_finished else 0.0
+            spent = found.cpu_seconds if found else 0.0
             started = Record(inputs, spent)
             _append(stream, started)
             try:
@@ -337,16 +335,11 @@ class RunFolder:
         Raises BadInput for output from other inputs that may not be replaced.
         """
         if step.path not in known:
-            known[step.path] = all(self.is_done(each, known) for each in step.needs) and self._is_made(step)
+            made = all(self.is_done(each, known) for each in step.needs) and self._made_from(
+                step, self.recorded(step.inputs())
+            )
+            known[step.path] = bool(made and made.is_finished)
         return known[step.path]
-
-    def _is_made(self, step: Step) -> bool:
-        inputs = self.recorded(step.inputs())
-        found = self._made_from(step, inputs)
-        return found is not None and found.is_done(inputs) and self._is_whole(step)
-
-    def _is_whole(self, step: Step) -> bool:
-        return all(each.exists() for each in (step.path, *step.others))
 
 
 def _append(log: FileIO, record: Record) -> None:

@@ -30,8 +30,8 @@ from synmt.runs.commands import Command, Options, check_shared, parsed, with_use
 from synmt.runs.file import COST, ParallelFiles, RunFile, naming_table, query_of_set
 from synmt.runs.steps import Cost, RunFolder
 from synmt.runs.table import Chosen, SystemOutput, components_of, described
-from synmt.runs.work import Work, check_sizes, count_pairs, form_of, named
-from synmt.streams import BadInput, Line, OnError, read_lines
+from synmt.runs.work import Work, check_sizes, count_pairs, named
+from synmt.streams import BadInput, OnError, read_lines
 from synmt.streams.inputs import without_compression
 from synmt.streams.process import temporary_folder
 from synmt.text.tokenization import TokenizerName, spaces_after
@@ -159,46 +159,41 @@ def _meaning(name: str, own: Options, shared: Options) -> Options:
     return {"model": name}
 
 
-def check_data(run: RunFile, plan: Plan) -> dict[str, int]:
+def check_data(run: RunFile) -> dict[str, int]:
     """Return the number of lines of each test.
 
-    Raises BadInput for files that are missing, differ in length, are shorter than a size, lack trees that systems need,
-    or are not text where they must be.
+    Raises BadInput for files that are missing, differ in length, are shorter than a size, or are not text where they
+    must be.
     """
-    assert run.train and run.dev
+    assert run.dev
     check_sizes(run)
     count_pairs(run.dev)
-    for pair in (run.train, run.dev):
-        _check_source(pair.source, plan.needs[0])
-        _check_trees(pair.target, *target_form(read_lines([str(pair.target)], "blank"), with_arcs=True), plan.needs[1])
     lengths = {name: count_pairs(test) for name, test in run.tests.items()}
     for test in run.tests.values():
-        _check_source(test.source, plan.reads)
         _check_reference(test.target, "scored")
     if run.tuned:
         _check_reference(run.dev.target, f"scored to choose {run.tuned.option}")
     return lengths
 
 
-def _check_source(path: Path, needs: Fields) -> None:
-    form, lines = source_form(read_lines([str(path)], "blank"))
-    if form == "conllu":
-        raise BadInput("CoNLL-U is not text: convert it with synmt convert --input conllu", str(path))
-    _check_trees(path, form, lines, needs)
-
-
-def _check_trees(path: Path, form: Form, lines: Iterator[Line], needs: Fields) -> None:
-    """Raise BadInput if a needed field is missing from all records."""
-    missing = needs if form == "records" else Fields()
-    for line in lines:
-        if not missing:
-            return
+def checked_form(text: "Text") -> Form:
+    """Return the form of the lines of a text. Raises BadInput for a source in CoNLL-U, and for records that all lack a
+    field that systems need."""
+    lines = read_lines([str(text.path)], "blank")
+    form, lines = target_form(lines, with_arcs=True) if text.side else source_form(lines)
+    if form == "conllu" and not text.side:
+        raise BadInput("CoNLL-U is not text: convert it with synmt convert --input conllu", str(text.path))
+    missing = text.needs if form == "records" else Fields()
+    for line in lines if missing else ():
         with suppress(ValueError):  # --on-error of the command that reads it decides about a bad record
             record = read_record(line.text, partial=True)
             if record.tokens:
                 missing = frozenset(name for name in missing if lacking(record, frozenset({name})))
+        if not missing:
+            break
     if missing:
-        raise BadInput(f"no sentence has {min(missing)}, which some system needs", str(path))
+        raise BadInput(f"no sentence has {min(missing)}, which some system needs", str(text.path))
+    return form
 
 
 def _check_reference(path: Path, purpose: str) -> None:
@@ -240,7 +235,7 @@ class Systems(Work):
         self._seeds: dict[tuple[int | None, str], list[Training]] = {}  # by size and system
         for training in self.plan.trainings:
             self._seeds.setdefault((training.size, training.system), []).append(training)
-        self.lengths = check_data(run, self.plan)
+        self.lengths = check_data(run)
         self.dev_reference = run.dev.target  # as text
         self._scores_of_dev: dict[str, float] = {}  # by the fingerprint of the translation
         read = self._parse_all()
@@ -289,11 +284,12 @@ class Systems(Work):
                 yield line
 
     def _parse_all(self) -> dict[str, Path]:
-        """Add the steps that parse texts, and return the file that systems read for each part: the text, or its parse
-        records if a system needs trees that it lacks or the run has options of the parser."""
+        """Check the texts, add the steps that parse them, and return the file that systems read for each part: the
+        text, or its parse records if a system needs trees that it lacks or the run has options of the parser."""
         texts, asked = self._texts(), bool(self.run.options.get("parse"))
+        forms = {text.part: checked_form(text) for text in texts}
         wanted = (text for text in texts if text.needs or (asked and text.side == 0))
-        raw = [text for text in wanted if form_of(text.path, text.side) == "text"]
+        raw = [text for text in wanted if forms[text.part] == "text"]
         languages = {how_read(self.plan, text)[0] for text in raw}
         return {text.part: self._parse(text, languages) if text in raw else text.path for text in texts}
 

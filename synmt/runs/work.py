@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from synmt.data.records import Form, source_form, target_form
+from synmt.data.records import Form, source_form
 from synmt.runs.commands import STDIN, Command, Options, parsed
 from synmt.runs.file import ParallelFiles, RunFile
 from synmt.runs.steps import Cost, RunFolder, Step, paths_in
@@ -156,10 +156,9 @@ def named(system: str, seed: int, size: int | None, own: Options = {}) -> str:  
     return ", ".join([system, f"seed {seed}", *values, *([f"{size} pairs"] if size else [])])
 
 
-def form_of(path: Path, side: int = 0) -> Form:
-    """Return the form of the lines of a file. side: 0 for a source, 1 for a target."""
-    lines = read_lines([str(path)], "blank")
-    return (target_form(lines, with_arcs=True) if side else source_form(lines))[0]
+def form_of(path: Path) -> Form:
+    """Return the form of the lines of a file of sources."""
+    return source_form(read_lines([str(path)], "blank"))[0]
 
 
 def check_sizes(run: RunFile) -> None:
