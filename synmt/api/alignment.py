@@ -17,7 +17,7 @@ from synmt.alignment.stream import OF_TREES, WINDOW, advice, fitted, known_links
 from synmt.api.given import Pairs, as_given, chosen_of, columns_of, files_in, public
 from synmt.components import ENCODER_COMPONENTS
 from synmt.components.contract import EncoderComponent
-from synmt.data.records import SentencePair, are_parallel
+from synmt.data.records import SentencePair, with_languages_inside, with_languages_of
 from synmt.data.words import SideWords, say_warnings, sides_of
 from synmt.inspection.alignment import links_picture
 from synmt.nn.config import TransformerConfig
@@ -25,7 +25,7 @@ from synmt.options import Choice, Rules, Setting, check_used, config_of, given, 
 from synmt.streams import BadLines, Notes, OnError, shown, windows
 from synmt.streams.paths import check_apart
 from synmt.text.links import Link, write_links
-from synmt.text.tokenization import TextConfig, with_languages
+from synmt.text.tokenization import TextConfig
 from synmt.training.config import TrainingConfig
 
 Methods = MethodName | AnyAligner | Sequence[MethodName | AnyAligner]
@@ -113,7 +113,7 @@ def align(
     bad, notes = BadLines(on_error), Notes()
     with ExitStack() as stack:
         fit = FitConfig(chosen, asked, str(guide) if guide else None, kept, resume, device)
-        fitting = stack.enter_context(fitted(fit, columns_of(pairs, bad), config, text, bad, notes))
+        fitting = stack.enter_context(fitted(fit, columns_of(pairs, bad, text), config, text, bad, notes))
         found = _links(fitting.aligner, fitting.pairs(), config, advice(config), bad, notes)
         return _closing(stack.pop_all(), found)
 
@@ -157,7 +157,7 @@ def symmetrize(
     bad, notes = BadLines(on_error), Notes()
     sides = sides_of(text.languages, text.tokenizer or "words")
     needs = OF_TREES if config.tree_links else NO_NEEDS
-    found = read_pairs(columns_of(pairs, bad), needs, sides, config.max_words, bad)
+    found = read_pairs(columns_of(pairs, bad, text), needs, sides, config.max_words, bad)
     return _links(known, with_known_links(found, files, notes), how, known.advice, bad, notes, sides)
 
 
@@ -203,8 +203,10 @@ class Aligner:
         """
         config = _of_results(links)
         _check({**given(links), **given(text)}, self.rules)
+        if files := files_in(pairs):
+            text = config_of(TextConfig, with_languages_inside(given(text), files))
         sides, bad, notes = sides_for(self.aligner, text), BadLines(on_error), Notes()
-        found = read_pairs(columns_of(pairs, bad), needed(self.aligner, config), sides, config.max_words, bad)
+        found = read_pairs(columns_of(pairs, bad, text), needed(self.aligner, config), sides, config.max_words, bad)
         return _links(self.aligner, found, config, advice(config), bad, notes, sides)
 
 
@@ -214,8 +216,8 @@ def _named(**arguments: object) -> dict[str, str]:
 
 
 def _with_languages(text: TextConfig, files: Sequence[str]) -> TextConfig:
-    """Return the config with the languages in the suffixes of a source and a target file, unless it names them."""
-    return config_of(TextConfig, with_languages(given(text), *files)) if are_parallel(files) else text
+    """Return the config with the languages of the files, as `with_languages_of`."""
+    return config_of(TextConfig, with_languages_of(given(text), files))
 
 
 def _of_results(config: Config) -> Config:

@@ -10,10 +10,11 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar, Union, get_args, get_origin, runtime_checkable
 
-from synmt.data.records import columns_of_pairs, read_columns
+from synmt.data.records import UNNAMED, columns_of_pairs, read_columns
 from synmt.options import MOST_JOBS, Checked, Rules, check_used, config_of, given, options_in, setting, settings_of
 from synmt.registry import Registry
 from synmt.streams import BadInput, BadLines, Line, Message, OnError, read_lines
+from synmt.text.tokenization import TextConfig
 from synmt.trees.record import ParseRecord, write_record
 
 T = TypeVar("T")
@@ -167,10 +168,13 @@ def files_in(pairs: Any) -> list[str]:
     return [*map(str, pairs)] if are_two else []
 
 
-def columns_of(pairs: Pairs, bad: BadLines) -> Iterator[tuple[Line, ...]]:
-    """Yield the source and target of each pair, from files or from Python, as lines. Raises as `lines_of_pairs`."""
+def columns_of(pairs: Pairs, bad: BadLines, text: TextConfig = UNNAMED) -> Iterator[tuple[Line, ...]]:
+    """Yield the source and target of each pair, from files or from Python, as lines. Raises as `lines_of_pairs`.
+
+    text: names the languages to choose from a TMX file that has more than two.
+    """
     if files := files_in(pairs):
-        return read_columns(files, bad)
+        return read_columns(files, bad, text)
     return columns_of_pairs(lines_of_pairs(pairs, "pairs", bad.on_error), bad)  # type: ignore[arg-type]
 
 

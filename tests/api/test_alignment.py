@@ -196,3 +196,26 @@ def test_files_of_settings_may_be_paths(tmp_path: Path) -> None:
     guide = tmp_path / "links"
     with pytest.raises(synmt.BadInput, match="links: No such file or directory"):
         synmt.align(PAIRS, "mask-align", guide=guide)
+
+
+@pytest.mark.parametrize("language", ["de", "fr-CA"])
+def test_a_file_with_several_languages_is_read_in_the_chosen_ones(language: str, tmp_path: Path) -> None:
+    """By every function that reads such files; a region may be left out."""
+    names = "en-US", "de", "fr-CA"
+    words = [("a b", "c d", "e f"), ("a", "c", "f e")] * 3
+    unit = "".join(f'<tuv xml:lang="{name}"><seg>{{}}</seg></tuv>' for name in names)
+    units = "".join(f"<tu>{unit}</tu>".format(*each) for each in words)
+    file, links = tmp_path / "pairs.tmx", tmp_path / "links"
+    file.write_text(f'<tmx version="1.4"><header srclang="en-US"/><body>{units}</body></tmx>')
+    links.write_text("0-0\n" * len(words))
+    text = TextConfig(target_language=language.partition("-")[0])
+    calls: list[Callable[..., Any]] = [
+        lambda **more: synmt.align(file, Hmm(encoder="none"), out=tmp_path / f"kept{len(more)}", **more),
+        lambda **more: synmt.link(tmp_path / "kept1", file, **more),
+        lambda **more: synmt.symmetrize(links, file, **more),
+    ]
+    for call in calls:
+        found = [(" ".join(each.source), " ".join(each.target)) for each in call(text=text)]
+        assert found == [(each[0], each[names.index(language)]) for each in words]
+        with pytest.raises(synmt.BadInput, match="choose one with target_language"):
+            list(call())
