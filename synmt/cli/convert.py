@@ -7,7 +7,7 @@ import click
 from synmt.cli.options import input_files, on_error
 from synmt.cli.sections import OneOf, SectionCommand, in_section
 from synmt.streams import BadLines, OnError, convert_files
-from synmt.trees.formats import FORMATS, WRITERS, blank, reader, sentences
+from synmt.trees.formats import FORMATS, WRITERS, blank, reader, sentences, tree_form
 
 EPILOG = """
 \b
@@ -35,4 +35,10 @@ def command(files: tuple[str, ...], kind: str, strip: bool, form: str, on_error:
     """
     read = reader("stripped ptb" if strip else kind, partial=True)
     group = partial(sentences, kind=kind)
-    convert_files(files, lambda text: WRITERS[form](read(text)), BadLines(on_error), blank(form), group)
+
+    def converted(text: str) -> str:
+        if kind == "records" and (seen := tree_form(text)) in ("conllu", "ptb"):
+            raise ValueError(f"no parse record; read it with --input {seen}")
+        return WRITERS[form](read(text))
+
+    convert_files(files, converted, BadLines(on_error), blank(form), group)
