@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from shutil import copytree
 from tempfile import TemporaryDirectory
@@ -27,6 +28,7 @@ from synmt.alignment.aligner import FittedText
 from synmt.alignment.published.mask_align.aligner import MaskAlign, MaskAlignConfig
 from synmt.cli import main
 from synmt.model.config import ModelConfig
+from synmt.model.export import export
 from synmt.model.files import save_tensors
 from synmt.model.folder import ModelFolder
 from synmt.model.source import source_side
@@ -65,14 +67,21 @@ class Exploit:
         return os.system, ("touch pwned",)
 
 
-def good_folder(path: Path) -> ModelFolder[ModelConfig]:
-    """Return an untrained `mask` model."""
-    _, vocabulary = tiny.sources_and_vocabulary("mask")
-    config = ModelConfig(source_side({"mask": {}}), target_side({"sequence": {}}), ("en", "de"), "moses", tiny.CONFIG)
+def good_folder(path: Path, system: str = "mask") -> ModelFolder[ModelConfig]:
+    """Return an untrained model."""
+    _, vocabulary = tiny.sources_and_vocabulary(system)
+    config = ModelConfig(source_side({system: {}}), target_side({"sequence": {}}), ("en", "de"), "moses", tiny.CONFIG)
     folder = ModelFolder(path, config, Bpe(CODES), (vocabulary,), {"seed": 1})
     folder.save()
-    save_tensors(folder.parameters, tiny.model("mask", vocabulary).state_dict())
+    save_tensors(folder.parameters, tiny.model(system, vocabulary).state_dict())
     return folder
+
+
+def good_export(path: Path) -> Path:
+    """Return an untrained model that is exported for CTranslate2."""
+    folder = good_folder(path / "model", "sequence")
+    export(folder.path, path / "good")
+    return path / "good"
 
 
 def good_aligner(path: Path) -> ModelFolder[MaskAlignConfig]:
@@ -250,6 +259,41 @@ MODELS: dict[str, Callable[[Path], None]] = {
     "a tensor too many": tensors(lambda w: w.update({"extra": torch.zeros(1)})),
 }  # fmt: skip
 
+BIN, THEIRS = "ctranslate2/model.bin", "ctranslate2/config.json"
+EXPORTS: dict[str, Callable[[Path], None]] = {
+    **{f"no {name}": removed(name) for name in (BIN, THEIRS, "ctranslate2/source_vocabulary.json", "codes.bpe")},
+    **{f"{name} is a link to /etc/passwd": linked(name, "/etc/passwd") for name in (BIN, THEIRS)},
+    "weights are a pipe": as_pipe(BIN),
+    "weights of a terabyte": as_hole(BIN, 2**40),
+    "weights of a terabyte, and a config as large": lambda folder: (
+        as_hole(BIN, 2**40)(folder), edited("network", width=2**16, feedforward=2**20)(folder), None
+    )[-1],
+    "no weights": written(BIN, b""),
+    "a width of 2**16": edited("network", width=2**16),
+    "another number of heads": edited("network", heads=4),
+    "a component with hooks": edited("model", source={"mask": {}}),
+    "cut weights": changed(BIN, lambda data: data[: len(data) // 2]),
+    "weights and a byte": changed(BIN, lambda data: data + b"\0"),
+    "no heads": changed(BIN, lambda data: replaced(data, b"encoder/num_heads\0", 6, b"\0\0")),
+    "a vector of 2**32 numbers": changed(BIN, lambda data: replaced(data, b"projection/bias\0", 1, b"\xff" * 4)),
+    "a variable of no known kind": changed(BIN, lambda data: replaced(data, b"encoder/num_heads\0", 1, b"\x63")),
+    "a variable twice": changed(BIN, lambda data: data.replace(b"layer_0/ffn/linear_1", b"layer_0/ffn/linear_0")),
+    "a name of no characters": changed(BIN, lambda data: data.replace(b"decoder/", b"\xff\xff\xff\xff\xff\xff\xff/")),
+    "weights that are no numbers": changed(BIN, lambda data: replaced(data, b"projection/bias\0", 10, b"\xff" * 8)),
+    "another vocabulary": written("ctranslate2/target_vocabulary.json", b'["a", "b"]'),
+    "a nested vocabulary": written("ctranslate2/target_vocabulary.json", nested(100_000)),
+    "a nested config": written(THEIRS, nested(100_000)),
+    "another start token": changed(THEIRS, lambda data: data.replace(b" <s>", b" <unk>")),
+    "a mapping of the vocabulary": written("ctranslate2/vmap.txt", b"a b\n"),
+}  # fmt: skip
+
+
+def replaced(data: bytes, after: bytes, offset: int, new: bytes) -> bytes:
+    """Return data with new bytes at a place after others."""
+    place = data.index(after) + len(after) + offset
+    return data[:place] + new + data[place + len(new) :]
+
+
 # Edits that also apply to an aligner's folder, which has these files and fields under the same names.
 OTHER_IN_ALIGNERS = "vocab", "system", "language", "label", "too few"
 ALIGNERS = [name for name in MODELS if not any(part in name for part in OTHER_IN_ALIGNERS)]
@@ -391,6 +435,12 @@ def cases(folder: Path) -> Iterator[Case]:
     for number, (name, spoil) in enumerate(MODELS.items()):
         path = folder / "models" / str(number)
         yield Case(name, ["translate", str(path)], RECORD.encode(), make=partial(make_spoiled, good.path, path, spoil))
+    if find_spec("ctranslate2"):
+        exported = good_export(folder / "exports")
+        for number, (name, spoil) in enumerate(EXPORTS.items()):
+            path = folder / "exports" / str(number)
+            spoiled = partial(make_spoiled, exported, path, spoil)
+            yield Case(f"translate an export: {name}", ["translate", str(path)], b"He is my father\n", make=spoiled)
     pair = b"He is\tEr ist\n"
     aligner = good_aligner(folder / "aligners" / "good").path
     for number, name in enumerate(ALIGNERS):

@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
@@ -33,6 +34,8 @@ def test_good_input_is_not_refused(folder: Path) -> None:
     """Otherwise, the law above could hold because nothing works."""
     good = str(folder / "good")
     assert run(Case("", ["translate", good], b'{"tree": "(S a)"}\n'), folder).code == 0
+    if find_spec("ctranslate2"):
+        assert run(Case("", ["translate", str(folder / "exports/good")], b"He is\n"), folder).code == 0
     assert run(Case("", ["parse", "text"]), folder).code == 0
 
 

@@ -17,6 +17,7 @@ from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.options import Rules, check_used, given, options_in
 from synmt.search.config import InputConfig, LogprobConfig, SearchConfig, TranslateConfig, choose
+from synmt.search.exported import ExportedModel
 from synmt.search.scores import ForcedTarget, forcing, scored
 from synmt.search.stream import open_batches, source_sentences, words_of_sides
 from synmt.search.translation import Translation, Translator, load
@@ -79,7 +80,7 @@ class Model:
         return f"<Model {names}: {self.precision} on {self.device}>"
 
     folders: Sequence[ModelFolder[ModelConfig]]
-    models: Sequence[TranslationModel]
+    models: Sequence[TranslationModel | ExportedModel]
     device: torch.device
     precision: Precision
 
@@ -147,7 +148,10 @@ class Model:
         folder = self._only("log-probabilities need")
         decided: dict[str, Any] = {"format": "jsonl", "precision": self.precision}
         config = LogprobConfig(**asdict(inputs), sum_trees=sum_trees, **decided)
-        translator = forcing(folder, self.device, config, self.models[0])
+        model = (
+            self.models[0] if isinstance(self.models[0], TranslationModel) else None
+        )  # refused, since it is exported
+        translator = forcing(folder, self.device, config, model)
         return _forced(translator, config, pairs, on_error)
 
     @public
@@ -192,7 +196,8 @@ class Model:
         decided: dict[str, Any] = {"n_best": n, "format": "jsonl", "precision": self.precision, "jobs": jobs}
         config = TranslateConfig(**asdict(inputs), task=task, **decided)
         config.check_search(search)
-        rules = Rules(lambda given: choose(self.folders[0].config.target, config))
+        first = self.folders[0]
+        rules = Rules(lambda given: choose(first.config.target, config, "exported" in first.training))
         check_used(as_given({**given(search), **given(inputs), **decided}), OF_SETTINGS, rules)
         translator = Translator.open_all(self.folders, self.device, search, config, self.models)
         lines, bad = lines_of(sentences, "sentences", on_error), BadLines(on_error)

@@ -11,7 +11,7 @@ from synmt.cli.sections import OneOf, SectionCommand
 EPILOG = """
 \b
 Examples:
-  synmt export plain --out plain.ctranslate2
+  synmt export plain --out plain.exported
   synmt export plain --out plain.int8 --precision int8
 """
 
@@ -26,11 +26,11 @@ Examples:
     help="Precision of the stored weights.",
 )  # fmt: skip
 def command(model: Path, out: Path, precision: Literal["fp32", "int8"]) -> None:
-    """Convert a model for CTranslate2, which runs without PyTorch.
+    """Convert a model for CTranslate2, which translates faster.
 
     MODEL must be a plain Transformer: the decoder sequence, and the encoder sequence,
-    linearized, multitask or supervised-heads. The vocabulary of FOLDER has the subwords of MODEL's codes.bpe,
-    and labels and brackets after a space. Needs the package ctranslate2.
+    linearized, multitask or supervised-heads. `synmt translate` takes FOLDER, and CTranslate2 itself takes
+    FOLDER/ctranslate2. Needs the package ctranslate2.
     """
     from synmt.model.export import export
 

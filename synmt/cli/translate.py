@@ -38,9 +38,9 @@ def _choose(given: Mapping[str, Any]) -> Choice:
     from synmt.model.config import ModelConfig
     from synmt.model.folder import read_folder_config
 
-    opened, _ = read_folder_config(Path(given["model"]), ModelConfig)
+    opened, training = read_folder_config(Path(given["model"]), ModelConfig)
     settings = {name.replace("-", "_"): value for name, value in given.items()}
-    return choose(opened.target, config_of(TranslateConfig, settings))
+    return choose(opened.target, config_of(TranslateConfig, settings), "exported" in training)
 
 
 @click.command("translate", cls=SectionCommand, epilog=EPILOG, rules=Rules(_choose), hints=HINTS, common=COMMON)
@@ -54,7 +54,7 @@ def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError,
     """Translate text, parse records or mask records.
 
     Line n of the output translates line n of the input. Several MODELs that share one target vocabulary form an
-    ensemble: their probabilities are averaged.
+    ensemble: their probabilities are averaged. A folder of `synmt export` is searched by CTranslate2.
 
     JSON lines hold text, tokens, score and log_probability, with --n-best a list of translations, and from a model that
     writes arcs the tree.

@@ -119,8 +119,9 @@ def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSenten
     The tokens are the begin of sentence, subwords, and arcs if the decoder writes any; the record has their tree.
     """
     _, source = source_of(folder, line)
-    translator = Translator.open(folder, torch.device("cpu"), SearchConfig(), TranslateConfig(format="jsonl"))
-    model, vocabulary, target = translator.model, folder.vocabulary, folder.config.target
+    model: TranslationModel = folder.load_model(torch.device("cpu"))
+    translator = Translator(model, folder, SearchConfig(), TranslateConfig(format="jsonl"))
+    vocabulary, target = folder.vocabulary, folder.config.target
     best = beam_search(model, source, translator.search, translator.output)[0][0]
     steps = [vocabulary.target[number] for number in best.ids]
     inputs = torch.tensor([[model.begin, *best.ids]])

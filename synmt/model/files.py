@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 CONFIG_FILE, PARAMETERS_FILE = "config.json", "model.safetensors"
+EXPORTED_FOLDER = "ctranslate2"  # of an exported model, instead of the parameters
 FORMAT = 2
 ASIDE = ".synmt-"  # start of the names of files that are not yet complete
 LARGEST_CONFIG, LARGEST_TEXT = 2**20, 2**26  # bytes; more than any training run writes

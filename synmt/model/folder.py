@@ -1,7 +1,8 @@
 """A model folder: everything that a model needs, safe to load from a stranger.
 
 config.json, vocab.target.txt, vocab.source.txt, vocab.labels.txt (in separate folders for a model with two
-vocabularies), codes.bpe, model.safetensors. Nothing in it is code or pickle.
+vocabularies), codes.bpe, model.safetensors. Nothing in it is code or pickle. An exported model has a folder
+ctranslate2 instead of model.safetensors, and its record of training names the precision of the export.
 """
 
 import os
@@ -20,6 +21,7 @@ from synmt.model.files import (
     write_config,
 )
 from synmt.model.fingerprint import checksum
+from synmt.streams import BadInput
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 
@@ -90,6 +92,9 @@ class ModelFolder(Generic[Config]):
 
     @property
     def parameters(self) -> Path:
+        """Return the path of the parameters. Raises BadInput for an exported model."""
+        if "exported" in self.training:
+            raise BadInput("is exported for CTranslate2; only `synmt translate` takes it", str(self.path))
         return self.path / PARAMETERS_FILE
 
     def save(self) -> None:

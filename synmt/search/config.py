@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SearchName = Literal["tokens", "words"]
 AMONG_WORDS = "a model that writes arcs among its words"
+EXPORTED = "a model exported for CTranslate2"
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,14 @@ class LogprobConfig(InputConfig):
     precision: Literal["auto", "fp32", "bf16"] = setting("auto", "auto: bf16 on a GPU, else fp32")
 
 
-def choose(side: "TargetSide", config: TranslateConfig) -> Choice:
-    """Return which options a model with this target side uses."""
+def choose(side: "TargetSide", config: TranslateConfig, exported: bool) -> Choice:
+    """Return which options a model with this target side uses. exported: whether CTranslate2 runs it, which samples
+    otherwise, and in the precision of the export."""
     trees = side.linearization.trees if config.task == "translate" else ""
     among, with_trees = trees == "among", config.format != "text" or config.n_best is not None
     needs = {} if among else {"search": AMONG_WORDS}
     if not (among or (trees == "apart" and with_trees)):
         needs["constraints"] = "translations that are written with their arcs"
+    if exported:
+        return Choice(EXPORTED, lambda option: option not in ("sample", "precision"), needs)
     return Choice(AMONG_WORDS, lambda option: not (among and option in ("min-length-ratio", "no-repeat")), needs)

@@ -105,7 +105,7 @@ def forcing(
 ) -> Translator:
     """Open a model for forced decoding, as `Translator.open`."""
     how = TranslateConfig(batch_tokens=config.batch_tokens, precision=config.precision)
-    return Translator.open(folder, device, SearchConfig(), how, model)
+    return Translator.open(folder, device, SearchConfig(), how, model or folder.load_model(device))
 
 
 def scored(

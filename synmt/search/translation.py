@@ -20,6 +20,7 @@ from synmt.nn.encoding import SourceBatch
 from synmt.nn.quantization import ENGINE, quantize
 from synmt.search.beam import beam_search
 from synmt.search.config import SearchConfig, TranslateConfig
+from synmt.search.exported import ExportedModel
 from synmt.search.tree_search import tree_search
 from synmt.streams import BadInput, Message, never, shown
 from synmt.streams.pool import Run, alone
@@ -75,10 +76,15 @@ class Translator:
     """
 
     def __init__(
-        self, model: TranslationModel, folder: ModelFolder[ModelConfig], search: SearchConfig, how: TranslateConfig
+        self,
+        model: TranslationModel | ExportedModel,
+        folder: ModelFolder[ModelConfig],
+        search: SearchConfig,
+        how: TranslateConfig,
     ) -> None:
         self.config = config = folder.config
-        self.model, self.bpe, self.vocabulary, self.search = model, folder.bpe, folder.vocabulary, search
+        self.bpe, self.vocabulary, self.search = folder.bpe, folder.vocabulary, search
+        self.model: Any = model
         self.path, self.task, self.precision = folder.path, how.task, how.precision
         self.batch_tokens, self.samples = how.batch_tokens, how.n_best or 1
         self.side = config.source.for_translation()
@@ -90,7 +96,7 @@ class Translator:
             self.output = config.target.output_of_other_tasks(folder.vocabulary)
         self.empty = Translation(heads=[], deprels=[], transitions="") if self.writes_trees else Translation()
         self.tokenizer = open_tokenizer(config.tokenizer, config.languages[1])
-        self.device = model.network.embedding.device
+        self.device = model.device if isinstance(model, ExportedModel) else model.network.embedding.device
         self.others: list[Translator] = []
 
     @classmethod
@@ -100,7 +106,7 @@ class Translator:
         device: torch.device,
         search: SearchConfig,
         config: TranslateConfig,
-        model: TranslationModel | None = None,
+        model: TranslationModel | ExportedModel | None = None,
     ) -> "Translator":
         """Open the model of a folder; `model` is the result of `load`, if that ran before. Raises BadInput, also for
         a task that the model was not trained for."""
@@ -117,15 +123,17 @@ class Translator:
         device: torch.device,
         search: SearchConfig,
         config: TranslateConfig,
-        models: Sequence[TranslationModel] = (),
+        models: Sequence[TranslationModel | ExportedModel] = (),
     ) -> "Translator":
         """Open an ensemble; `models` are the results of `load`, if that ran before. Raises BadInput, also for models
         that cannot form an ensemble."""
-        loaded: Sequence[TranslationModel | None] = models or [None] * len(folders)
+        loaded: Sequence[TranslationModel | ExportedModel | None] = models or [None] * len(folders)
         first, *first.others = (
             cls.open(folder, device, search, config, model) for folder, model in zip(folders, loaded, strict=True)
         )
         for each in first.others:
+            if exported := [side.path for side in (first, each) if isinstance(side.model, ExportedModel)]:
+                raise BadInput("is exported for CTranslate2, which runs no ensembles", str(exported[0]))
             if others := [side.path for side in (first, each) if not side.target.writes_words_alone]:
                 raise BadInput("writes trees, but an ensemble needs models that write only words", str(others[0]))
             if each.vocabulary.target != first.vocabulary.target:
@@ -188,6 +196,8 @@ class Translator:
     def _found(
         self, sentences: Sequence[SourceFeatures], search: SearchConfig, seeds: Sequence[int] = ()
     ) -> list[list[Hypothesis]]:
+        if isinstance(self.model, ExportedModel):
+            return self.model.search(sentences, search)
         source, *forms = (
             each.batch([sentence.forms[number] for sentence in sentences])
             for number, each in enumerate((self, *self.others))
@@ -234,8 +244,15 @@ class Translator:
         return Translation(found.text, found.tokens, *scores, found.heads, found.deprels, write_tokens(string))
 
 
-def load(folder: ModelFolder[ModelConfig], device: torch.device, precision: Precision) -> TranslationModel:
-    """Return the trained model in the given precision. Raises BadInput, also for int8 on a GPU or without oneDNN."""
+def load(
+    folder: ModelFolder[ModelConfig], device: torch.device, precision: Precision
+) -> TranslationModel | ExportedModel:
+    """Return the trained model in the given precision, or an exported model in its own. Raises BadInput, also for int8
+    on a GPU or without oneDNN."""
+    if "exported" in folder.training:
+        if precision != "auto":
+            raise BadInput(f"is exported in a precision of its own, not {precision}", str(folder.path))
+        return ExportedModel(folder, device)
     if precision == "int8" and device.type != "cpu":
         raise BadInput(Message("runs only on a CPU: add --device cpu"), "int8")
     if precision == "int8" and ENGINE not in torch.backends.quantized.supported_engines:

@@ -7,6 +7,7 @@ change what the command would run with, which `resolved` determines without runn
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, redirect_stdout
+from dataclasses import replace
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -109,8 +110,9 @@ def lines(folder: Path) -> Iterator[Line]:
     yield "train", [*minimal["train"], "--codes", FILE]
     yield "train", [*minimal["train"], "--init", "init"]
     for more in ([], ["--sample"], ["--n-best", "2"], ["--format", "conllu"], ["--task", "parse"]):
-        for model in ("model", "arcs"):
-            yield "translate", [model, *more]
+        for model in ("model", "arcs", "exported"):
+            if model != "exported" or more != ["--sample"]:
+                yield "translate", [model, *more]
     for metric in METRICS:
         for more in ([], ["--by-sentence"], ["--confidence"], ["--by-length", "3"]):
             yield "score", [*minimal["score"], "--metric", metric, *more]
@@ -234,16 +236,22 @@ def outcomes(name: str, arguments: Sequence[str]) -> Iterator[tuple[str, bool]]:
         yield own, True
 
 
-def test_every_option_is_used_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If an option is refused, the error names it. Each option is used somewhere."""
-    monkeypatch.chdir(tmp_path)
-    Path("codes").write_text(CODES)
+def write_models() -> None:
     for name, system, target in (
         ("init", "mask", "transitions"),
         ("model", "mask", "tags"),
         ("arcs", "mask", "compose"),
+        ("exported", "sequence", "sequence"),
     ):
-        write_model(Path(name), system, target)
+        folder = write_model(Path(name), system, target)
+    replace(folder, training={"exported": "fp32"}).save()
+
+
+def test_every_option_is_used_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If an option is refused, the error names it. Each option is used somewhere."""
+    monkeypatch.chdir(tmp_path)
+    Path("codes").write_text(CODES)
+    write_models()
     every = list(lines(tmp_path))
     found = [(name, *each) for name, arguments in every for each in outcomes(name, arguments)]
     used_there = {(name, each.removeprefix("--")) for name, arguments in every for each in arguments}
@@ -296,12 +304,7 @@ def test_every_default_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """Where an option can be left out, its default value is accepted, too, and changes nothing."""
     monkeypatch.chdir(tmp_path)
     Path("codes").write_text(CODES)
-    for name, system, target in (
-        ("init", "mask", "transitions"),
-        ("model", "mask", "tags"),
-        ("arcs", "mask", "compose"),
-    ):
-        write_model(Path(name), system, target)
+    write_models()
     found = 0
     for name, arguments in lines(tmp_path):
         before = resolved(name, parsed(name, arguments))
