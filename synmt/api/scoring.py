@@ -9,10 +9,11 @@ from pathlib import Path
 
 from synmt.api.given import HasLine, Sentence, as_given, lines_of, numbered, public
 from synmt.metrics import METRICS, MetricName
-from synmt.metrics.comparisons import SignTest, compare_settings
+from synmt.metrics.comparisons import SignTest, compare_settings, findings_as_text, signs_as_text
 from synmt.metrics.config import MetricConfig, SignificanceConfig, choose, owners, unknown
 from synmt.metrics.metric import Score
 from synmt.metrics.reading import Files, Input, open_input
+from synmt.metrics.report import Results, as_text
 from synmt.metrics.scoring import score_systems
 from synmt.metrics.segments import segments_input
 from synmt.metrics.significance import Comparison, compare
@@ -37,8 +38,8 @@ def score(
     no metric uses.
     """
     with _opened({"hypotheses": hypotheses}, references, metrics, config) as opened:
-        ((_, scores),) = score_systems(opened)
-    return list(scores)
+        found = score_systems(opened)
+    return Results(found[0][1], as_text(found))
 
 
 @public
@@ -61,7 +62,7 @@ def significance(
         raise TypeError("significance needs at least two systems")
     with _opened(systems, references, metrics, config) as opened:
         found = compare(opened, test.test, test.resamples, test.seed, test.against)
-    return [each for row in found.comparisons for each in row]
+    return Results((each for row in found.comparisons for each in row), findings_as_text(found, test.level))
 
 
 @public
@@ -80,7 +81,7 @@ def segment_test(
     rows = ([(score, 1.0) for score in row] for row in _rows(scores))
     opened = segments_input(list(scores), rows, not lower_is_better)
     found = compare(opened, test.test, test.resamples, test.seed, test.against)
-    return [comparison for (comparison,) in found.comparisons]
+    return Results((comparison for (comparison,) in found.comparisons), findings_as_text(found, test.level))
 
 
 @public
@@ -89,7 +90,8 @@ def sign_test(scores: Mapping[str, Iterable[float]]) -> list[SignTest]:
 
     scores: of each setting, by the name of the system; higher is better. Raises TypeError and ValueError.
     """
-    return compare_settings(list(scores), list(_rows(scores)))
+    tests = compare_settings(list(scores), list(_rows(scores)))
+    return Results(tests, signs_as_text(tests))
 
 
 def _rows(scores: Mapping[str, Iterable[float]]) -> Iterator[tuple[float, ...]]:

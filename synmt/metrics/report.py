@@ -1,10 +1,11 @@
-"""Scores of several systems as text, LaTeX, TSV, CSV or JSON."""
+"""Scores of several systems as text, LaTeX, HTML, TSV, CSV or JSON."""
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from io import StringIO
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -12,6 +13,7 @@ from synmt.metrics.metric import Score
 
 SystemScores = Sequence[tuple[str, Sequence[Score]]]  # each system's name, and its score by each metric
 Fields = Mapping[str, Any]  # a row of TSV by column, or an object of JSON
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,17 @@ class Table:
 
 
 Part = Table | str  # part of a report for people: a table, or a line of text
+
+
+class Results(list[Item]):
+    """Results in a list, which a notebook shows as the command prints them. report: its parts."""
+
+    def __init__(self, results: Iterable[Item], report: Iterable[Part]) -> None:
+        super().__init__(results)
+        self._report = list(report)
+
+    def _repr_html_(self) -> str:
+        return html(self._report)
 
 
 def as_text(scores: SystemScores) -> Iterator[Part]:
@@ -64,6 +77,23 @@ def in_form(form: str, parts: Iterable[Part], fields: Iterable[Fields]) -> Itera
 def printable(text: str) -> str:
     """Escape characters that would break a cell or a line, since names of files and systems may contain any."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
+def html(parts: Iterable[Part]) -> str:
+    """Return parts of a report as HTML, with a header in each table."""
+    return "".join(
+        _html_table(part.rows) if isinstance(part, Table) else f"<div>{_shown(part)}</div>" for part in parts
+    )
+
+
+def _html_table(rows: Sequence[Sequence[str]]) -> str:
+    kinds = ["th", *["td"] * (len(rows) - 1)]
+    cells = ("".join(f"<{kind}>{_shown(cell)}</{kind}>" for cell in row) for kind, row in zip(kinds, rows, strict=True))
+    return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+
+
+def _shown(text: str) -> str:
+    return escape(printable(text.strip()))
 
 
 def latex(rows: Sequence[Sequence[str]]) -> Iterator[str]:

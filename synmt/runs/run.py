@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
 from itertools import product
 from pathlib import Path
 from shlex import join
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 from synmt.api.given import RuntimeConfig
 from synmt.inspection.matrix import Picture
 from synmt.metrics.config import FORMS, TableForm
+from synmt.metrics.report import Table, html
 from synmt.model.files import write_output
 from synmt.runs.aligners import Aligners
 from synmt.runs.file import LOSS, RunFile, read_run, safe_path, with_options
@@ -105,9 +105,8 @@ class Run:
     def _repr_html_(self) -> str:
         """Return a table of the steps, which notebooks show."""
         known = dict[Path, bool]()
-        states = [("done" if self.work.folder.is_done(step, known) else "to do", step.name) for step in self.work.steps]
-        rows = "".join(f"<tr><td>{escape(name)}</td><td>{state}</td></tr>" for state, name in states)
-        return f"<table><tr><th>step of {escape(str(self.file))}</th><th>state</th></tr>{rows}</table>"
+        states = [[step.name, "done" if self.work.folder.is_done(step, known) else "to do"] for step in self.work.steps]
+        return html([Table([[f"step of {self.file}", "state"], *states])])
 
     def files(self) -> list[Path]:
         """Return all input files."""

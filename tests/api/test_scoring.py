@@ -2,10 +2,12 @@
 
 import json
 import math
+import pickle
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from sacrebleu import BLEU, CHRF, TER
@@ -29,6 +31,35 @@ def test_scores_equal_those_of_sacrebleu(references: list[list[str]]) -> None:
     for score, metric in zip(found, metrics, strict=True):
         assert score.score == pytest.approx(metric.corpus_score(HYPOTHESES, references).score)
         assert score.signature == str(metric.get_signature())
+
+
+SYSTEMS = {"<b>a & b</b>": HYPOTHESES, "line\nfeed": HYPOTHESES[::-1]}
+NUMBERS = {name: [0.25, float(place)] for place, name in enumerate(SYSTEMS)}
+
+
+@pytest.mark.parametrize(
+    ("results", "command"),
+    [
+        (lambda: synmt.score(HYPOTHESES, REFERENCES[1]), "score"),
+        (lambda: synmt.significance(SYSTEMS, REFERENCES[0], metrics=["bleu", "ter"]), "significance"),
+        (lambda: synmt.segment_test(NUMBERS), "segment-test"),
+        (lambda: synmt.sign_test(NUMBERS), "sign-test"),
+    ],
+)
+def test_a_notebook_shows_results_as_a_table(results: Callable[[], Any], command: str) -> None:
+    """They are lists, and a notebook shows the table and the notes of the command, with escaped text."""
+    found = results()
+    assert found and found == list(found) and repr(found) == repr(list(found))
+    assert pickle.loads(pickle.dumps(found)) == found
+    shown = ElementTree.fromstring(f"<div>{found._repr_html_()}</div>")
+    table = shown.find("table")
+    assert table is not None
+    header, *rows = [[cell.text or "" for cell in row] for row in table]
+    assert header[0] == "system" and {len(row) for row in rows} == {len(header)}
+    names = ["hypotheses"] if command == "score" else ["<b>a & b</b>", "line\\nfeed"]
+    assert [row[0] for row in rows] == names or [row[0] for row in rows] == names[1:]
+    notes = [each.text or "" for each in shown.findall("div")]
+    assert any("sacrebleu" in each or "p: " in each or "nrefs:" in each for each in notes), notes
 
 
 def test_iterators_and_line_ends_are_accepted() -> None:

@@ -216,8 +216,10 @@ def test_every_option_of_a_table_is_in_a_command_of_the_list_or_refused(table: s
         (tmp_path / "gold").write_text("1\tja\t_\tX\t_\t_\t0\troot\t_\t_\n\n" * 4)
         plain = "[tests]\nt = ['dev.en', 'gold']\n[projections]\nvotes = {}\n"
     file.write_text(plain)
-    words = {step.command().words[0] for step in Run.open(file, tmp_path / "out").work.steps if step.command}
-    assert table in words
+    run = Run.open(file, tmp_path / "out")
+    assert table in {step.command().words[0] for step in run.work.steps if step.command}
+    rows = run._repr_html_().split("<tr>")[1:]
+    assert len(rows) == 1 + len(run.work.steps) and f"step of {file}</th><th>state" in rows[0]
     options = options_of(table)
     for name in Random(3).sample(sorted(options), min(40, len(options))):
         value = some_value(options[name], str(given))
