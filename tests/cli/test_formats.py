@@ -58,6 +58,6 @@ def test_json_is_json(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ("text", "form"), [("# sent_id = 1\n1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n", "conllu"), ("(S (NN a))", "ptb")]
 )
 def test_trees_of_another_format_than_records_are_named(text: str, form: str) -> None:
-    done = synmt("convert", input=text)
+    done = synmt("convert", text=text)
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr == f"synmt convert: stdin:1: no parse record; read it with --input {form}\n"
