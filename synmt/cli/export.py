@@ -29,8 +29,8 @@ def command(model: Path, out: Path, precision: Literal["fp32", "int8"]) -> None:
     """Convert a model for CTranslate2, which translates faster.
 
     MODEL must be a plain Transformer: the decoder sequence, and the encoder sequence,
-    linearized, multitask or supervised-heads. `synmt translate` takes FOLDER, and CTranslate2 itself takes
-    FOLDER/ctranslate2. Needs the package ctranslate2.
+    linearized or multitask, also with components for training alone. `synmt translate` takes
+    FOLDER, and CTranslate2 itself takes FOLDER/ctranslate2. Needs the package ctranslate2.
     """
     from synmt.model.export import export
 

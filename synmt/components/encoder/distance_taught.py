@@ -33,6 +33,7 @@ class DistanceTaught(EncoderComponent):
     """Field: `taught_distances`, the distance of each pair of tokens, in training only."""
 
     cites: ClassVar[tuple[str, ...]] = ("yoshida2024tree",)
+    training_only = True
 
     layer: int = setting(1, "encoder layer of the taught head", 1, 256)
     weight: float = setting(0.03, "weight of the loss of attention: λ")
