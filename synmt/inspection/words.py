@@ -92,10 +92,11 @@ def _records(path: str, language: str) -> Iterator[ParseRecord]:
     """Yield the sentences of a file over the words of the tokenizer."""
     side = sides_of((language, language), "words")[0]
     for _, record in source_records(read_lines([path]), frozenset(), side):
-        yield _on_words(record, side) if record.text else record
+        yield on_words(record, side) if record.text else record
 
 
-def _on_words(record: ParseRecord, side: SideWords) -> ParseRecord:
+def on_words(record: ParseRecord, side: SideWords) -> ParseRecord:
+    """Return a sentence over the words of a tokenizer, with its parse."""
     words = side.of_text(record.text)
     try:
         return record if words == record.tokens else realigned(record, words)

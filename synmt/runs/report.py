@@ -1,9 +1,11 @@
-"""The report of a run: one self-contained page with its tables, curves, scores by length, costs and sentences.
+"""The report of a run: one self-contained page with its tables, curves, scores by length, words, costs and sentences.
 
 The page is `inspection/report.html`; this module gathers its data.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,10 @@ from synmt.alignment import ALIGNERS
 from synmt.citations import SYNMT, cited, entries
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.data.records import sentences_in
+from synmt.data.words import sides_of
 from synmt.inspection.curves import Curves, mean_of, panels
 from synmt.inspection.page import filled, shown_trees
+from synmt.inspection.words import RecallCounts, on_words
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import Metric
@@ -41,11 +45,14 @@ from synmt.runs.table import (
 from synmt.streams import read_lines
 from synmt.text.graphemes import label
 from synmt.text.links import read_links
+from synmt.text.tokenization import language_of
 from synmt.trees.record import ParseRecord, RecordError, read_record
 
 BUCKETS = 5  # length buckets with about the same number of sentences each
 MOST_OUTPUTS = 60_000  # per page, about 10 MB; if there are more, we show the sentences on which systems differ most
 MOST_POINTS = 200  # per curve
+MOST_TRAINING = 100_000  # training sentences in which words are counted
+MOST_VALUES = 7  # parts of speech or relations, the most frequent ones
 LONGEST_LINE, LONGEST_WORD = 3000, 100  # characters
 DIGITS = 2  # decimals of scores
 CLOSEST = ("chrf", "las", "aer")  # metrics that judge a single sentence best
@@ -68,6 +75,9 @@ def page(found: RunFindings, file: Path) -> str:
         "tables": list(_tables(found, systems)),
         "curves": list(_curves(found, systems)),
         "lengths": [by_length(each, found.run, systems) for each in found.measured],
+        "words": [
+            each for own in found.measured if found.run.kind == "systems" for each in words_in(own, found, systems)
+        ],
         "costs": list(_costs(found, systems)),
         "tests": [_sentences(each, found, max(1, int(share * each.sentences)), systems) for each in found.measured],
         "notes": [*chosen_on_dev(first), *legend(found.results), *warnings_of(found.results, found.learned)],
@@ -209,9 +219,7 @@ def by_length(measured: Measured, run: RunFile, systems: Sequence[str]) -> dict[
     def scores(metric: Metric[Any], number: int, seeds: Sequence[Any]) -> Iterator[tuple[float | None, float | None]]:
         digits = shown[number]["digits"]
         for bucket in range(count):
-            of_seeds = [metric.score(seed[number][places == bucket].sum(axis=0)).score for seed in seeds]
-            deviation = float(np.std(of_seeds, ddof=1)) if len(of_seeds) > 1 else None
-            yield _rounded(float(np.mean(of_seeds)), digits), _rounded(deviation, digits)
+            yield _spread([metric.score(seed[number][places == bucket].sum(axis=0)).score for seed in seeds], digits)
 
     return {
         "size": measured.outputs[0].size,
@@ -227,6 +235,48 @@ def by_length(measured: Measured, run: RunFile, systems: Sequence[str]) -> dict[
         "metrics": shown,
         "systems": list(map(systems.index, measured.statistics)),  # that have output for the test
     }
+
+
+def words_in(measured: Measured, found: RunFindings, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield how many of the reference words the translations contain, in percent, for each attribute of words that is
+    known: [systems][values] of mean and standard deviation over seeds."""
+    first = measured.outputs[0]
+    language = language_of(str(first.reference)) or "en"
+    side = sides_of((language, language), "words")[0]
+    frequencies = None
+    if found.run.train:
+        train = islice(sentences_in(found.run.train.target, "blank"), first.size or MOST_TRAINING)
+        frequencies = Counter(word for each in islice(train, MOST_TRAINING) for word in side.of_text(_text(each)))
+    own = [each for system in measured.statistics for each in measured.outputs if each.system == system]
+    counts = RecallCounts(len(own), frequencies)
+    texts = zip(*(read_lines([str(each.path)]) for each in own), strict=True)
+    for reference, lines in zip(sentences_in(first.reference, "blank"), texts, strict=True):
+        counts.add(on_words(reference, side), [side.of_text(line.text) for line in lines])
+    places = [[place for place, each in enumerate(own) if each.system == system] for system in measured.statistics]
+    for attribute in [name for name in counts.groups if name != "all"]:
+        groups = [(value, group) for name, value, group in counts.rows() if name == attribute][:MOST_VALUES]
+        shares = [
+            [[100 * group.right[place] / group.words for place in seeds] for _, group in groups] for seeds in places
+        ]
+        yield {
+            "size": first.size,
+            "test": label(first.test, LONGEST_WORD),
+            "attribute": attribute,
+            "values": [label(value.replace("-", "–").replace("1000–", "1000+"), LONGEST_WORD) for value, _ in groups],
+            "words": [group.words for _, group in groups],
+            "scores": [[_spread(seeds) for seeds in of_system] for of_system in shares],
+            "systems": list(map(systems.index, measured.statistics)),
+        }
+
+
+def _spread(of_seeds: Sequence[float], digits: int = DIGITS) -> tuple[float | None, float | None]:
+    """Return the mean and the standard deviation over seeds, which a single seed does not have."""
+    deviation = float(np.std(of_seeds, ddof=1)) if len(of_seeds) > 1 else None
+    return _rounded(float(np.mean(of_seeds)), digits), _rounded(deviation, digits)
+
+
+def _text(record: ParseRecord) -> str:
+    return record.text or " ".join(record.tokens)
 
 
 def _metrics(measured: Measured) -> Iterator[dict[str, Any]]:
@@ -339,4 +389,4 @@ def _tree_of(line: str) -> ParseRecord:
 
 def _shown(record: ParseRecord) -> dict[str, Any]:
     """Return the text of a record and the trees that it has."""
-    return {"text": label(record.text or " ".join(record.tokens), LONGEST_LINE), **shown_trees(record)}
+    return {"text": label(_text(record), LONGEST_LINE), **shown_trees(record)}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import sacrebleu
 
+from synmt.inspection.words import report_words
 from synmt.runs import report
 from synmt.runs.commands import Options
 from synmt.runs.file import LOSS, ParallelFiles, RunFile
@@ -253,6 +254,38 @@ def test_a_browser_sorts_searches_and_compares(tmp_path: Path) -> None:
     assert look["scripts"] == 3  # the data, the page's script, and this test's script
     assert look["unlabelled"] == look["unscoped"] == look["unnamed"] == look["unreachable"] == 0
     assert all(after <= before + 1 for before, after in zip(look["levels"], look["levels"][1:], strict=False))
+
+
+def test_the_report_counts_words_of_the_references(tmp_path: Path) -> None:
+    """As `synmt inspect words` counts them, as means over seeds; parses are known if references are records."""
+    found = of_translations(tmp_path)
+    train, records = tmp_path / "train.de", []
+    train.write_text(lines(REFERENCES[:4]))
+    for number, line in enumerate((tmp_path / "test.de").read_text().splitlines()):
+        words = line.split()
+        upos = ["NOUN" if place == number % 2 else "DET" for place in range(len(words))]
+        relations = ["root", *["det"] * (len(words) - 1)]
+        records.append(ParseRecord(line, words, heads=[0, *[1] * (len(words) - 1)], deprels=relations, upos=upos))
+    (tmp_path / "test.de").write_text(lines(list(map(write_record, records))))
+    found = replace(found, run=replace(found.run, train=ParallelFiles(train, train)))
+    given = data_of(found, tmp_path)["words"]
+    assert [each["attribute"] for each in given] == ["frequency", "upos", "relation"]
+    every, count = tmp_path / "out/all", 0
+    names = [str(every / f"{number}.{seed}.test") for number in range(3) for seed in (1, 2)]
+    rows = [json.loads(row) for row in report_words(names, str(tmp_path / "test.de"), str(train), "jsonl")]
+    for each in given:
+        own = [row for row in rows if row["attribute"] == each["attribute"]]
+        for place, (value, words) in enumerate(zip(each["values"], each["words"], strict=True)):
+            for number, of_system in enumerate(each["scores"]):
+                of_seeds = [
+                    row["percent"]
+                    for row in own
+                    if row["system"] in names[2 * number : 2 * number + 2]
+                    and (row["value"].replace("-", "–"), row["words"]) == (value, words)
+                ]
+                assert of_system[place][0] == pytest.approx(sum(of_seeds) / 2, abs=0.006)
+                count += 1
+    assert count > 15
 
 
 def test_the_report_fits_a_phone(tmp_path: Path) -> None:
