@@ -256,6 +256,17 @@ def test_a_browser_sorts_searches_and_compares(tmp_path: Path) -> None:
     assert all(after <= before + 1 for before, after in zip(look["levels"], look["levels"][1:], strict=False))
 
 
+def test_a_printout_has_headers_and_legends_but_no_controls(tmp_path: Path) -> None:
+    act = """
+      const seen = (query) => [...document.querySelectorAll(query)].map((each) => each.getClientRects().length > 0);
+      const queries = ["thead th:not(.seeds) button", ".legend button", "nav, form, .turn button"];
+      document.body.textContent = JSON.stringify(queries.map(seen));
+    """
+    text = page_of(of_translations(tmp_path), tmp_path).replace("@media print", "@media screen")
+    heads, legends, controls = seen(text, tmp_path, act)
+    assert len(heads) > 5 and sum(heads) > 5 and legends and all(legends) and controls and not any(controls)
+
+
 def test_the_report_counts_words_of_the_references(tmp_path: Path) -> None:
     """As `synmt inspect words` counts them, as means over seeds; parses are known if references are records."""
     found = of_translations(tmp_path)
