@@ -13,6 +13,7 @@ from synmt.model.folder import read_folder_config
 from synmt.nn.config import TransformerConfig
 from synmt.options import check_used, given
 from synmt.streams import OnError
+from synmt.streams.paths import check_apart
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TrainingConfig
 from synmt.training.run import PairFiles, train_with
@@ -53,6 +54,9 @@ def train(
 
     Raises BadInput, TypeError and ValueError, also for a setting that has no effect.
     """
+    of_training, of_dev = files_of(pairs, "pairs"), None if dev is None else files_of(dev, "dev")
+    files = [file for each in (of_training, of_dev) if each for file in each.options().values()]
+    check_apart([("--out", str(out))], [*files, *(str(each) for each in (init, codes) if each)])
     others = {"preset": preset, "init": init, "codes": codes}
     asked = given(training) | given(network) | given(text)
     asked |= {name: str(value) for name, value in others.items() if value is not None}
@@ -62,15 +66,7 @@ def train(
     data = {"out": out} | ({} if dev is None else {"dev-tsv": dev})
     check_used(as_given(asked) | data, known(), RULES)
     train_with(
-        asked,
-        files_of(pairs, "pairs"),
-        None if dev is None else files_of(dev, "dev"),
-        Path(out),
-        resume,
-        device,
-        on_error,
-        Path(prepared) if prepared else None,
-        jobs,
+        asked, of_training, of_dev, Path(out), resume, device, on_error, Path(prepared) if prepared else None, jobs
     )
     return Path(out)
 

@@ -18,7 +18,7 @@ from synmt.components import ENCODER_COMPONENTS
 from synmt.model.files import CONFIG_FILE
 from synmt.nn.config import TransformerConfig
 from synmt.options import config_of
-from synmt.streams import OnError, WrongUsage, check_stdin_once
+from synmt.streams import OnError, WrongUsage
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TrainingConfig
 
@@ -104,7 +104,6 @@ def command(
 
     if saved := [each for each in files if (Path(each) / CONFIG_FILE).is_file()]:
         raise WrongUsage(f"{saved[0]} is a saved aligner: use `synmt link {saved[0]}`")
-    check_stdin_once([guide or "", *files])
     of_text = with_languages_of(settings, files)
     with usage():
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, of_text)

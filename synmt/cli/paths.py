@@ -40,7 +40,8 @@ def check_paths(context: click.Context) -> None:
     outputs = [(max(each.opts, key=len), path) for each, path in given if isinstance(each.type, Writes)]
     inputs = [path for each, path in given if not isinstance(each.type, Writes)]
     check_stdin_once(inputs)
-    check_apart(outputs, inputs)
+    if outputs:
+        check_apart(outputs, inputs)
     for each, path in given:
         if isinstance(each.type, Writes):
             check_writable(max(each.opts, key=len), path, each.type.folder)

@@ -142,16 +142,12 @@ class RunFolder:
     def opened(self, shared: bool = False) -> Iterator[None]:
         """Make the folder and lock it for this process, or for all that share it. Raises BadInput, also for a folder
         that is not empty and not of a run."""
-        self.check_own()
+        if not (self.path / "steps").is_dir():
+            check_empty(self.path, "no run of this version of synmt made it: name a new folder with --out")
         with naming(self.path):
             (self.path / "steps").mkdir(parents=True, exist_ok=True)
         with locked(self.path, shared=shared):
             yield
-
-    def check_own(self) -> None:
-        """Raise BadInput for a folder that is not empty and not of a run."""
-        if not (self.path / "steps").is_dir():
-            check_empty(self.path, "no run of this version of synmt made it: name a new folder with --out")
 
     def beside(self, kind: str, path: Path, suffix: str) -> Path:
         """Return the path that belongs to another path, in the subfolder for this kind of file."""

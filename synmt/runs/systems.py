@@ -232,9 +232,6 @@ class Systems(Work):
         super().__init__(folder, run, jobs)
         assert run.train and run.dev
         self.plan = plan(run, folder.path)
-        self._seeds: dict[tuple[int | None, str], list[Training]] = {}  # by size and system
-        for training in self.plan.trainings:
-            self._seeds.setdefault((training.size, training.system), []).append(training)
         self.lengths = check_data(run)
         self.dev_reference = run.dev.target  # as text
         self._scores_of_dev: dict[str, float] = {}  # by the fingerprint of the translation
@@ -255,9 +252,7 @@ class Systems(Work):
                 what = f"dev with {named(training.system, training.seed, training.size, own)}"
                 self._translate(training, path, what, dev.source, partial(dict, {**options, **own}))
         for training in self.plan.trainings:
-            of_dev = [
-                translation_of_dev(self.folder, each, own) for own in choices for each in self._all_seeds(training)
-            ]
+            of_dev = [path for own in choices for path in self._translations_of_dev(training, own)]
             for test, pair in tests.items():
                 path, what = translation_of(self.folder, training, test), f"{test} with {training.title}"
                 self._translate(training, path, what, pair.source, partial(self._options, training), of_dev)
@@ -379,10 +374,6 @@ class Systems(Work):
     def _costs_of(self, training: Training, test: str) -> Path:
         return self.folder.path / "data" / "costs" / f"{training.name}.{test}"
 
-    def _all_seeds(self, training: Training) -> list[Training]:
-        """Return all training runs of a system with this number of pairs."""
-        return self._seeds[training.size, training.system]
-
     def _options(self, training: Training) -> Options:
         return {**self.run.options.get("translate", {}), **self._chosen(training)}
 
@@ -393,12 +384,21 @@ class Systems(Work):
     def _chosen(self, training: Training) -> Options:
         """Return the value of the tuned option with the best mean score on dev over all seeds of a system, by the run's
         first metric; the first value wins ties. Empty if no option is tuned, or before all translations of dev."""
-        choices, seeds = self.run.choices, self._all_seeds(training)
-        files = [[translation_of_dev(self.folder, each, own) for each in seeds] for own in choices]
+        choices = self.run.choices
+        files = [self._translations_of_dev(training, own) for own in choices]
         if not choices or not all(each.exists() for own in files for each in own):
             return {}
         means = [np.mean([self._score_of_dev(each) for each in own]) for own in files]
         return choices[means.index(max(means))]
+
+    def _translations_of_dev(self, training: Training, own: Options) -> list[Path]:
+        """Return the translations of dev by all seeds of a system with this number of pairs. own: as in
+        `translation_of_dev`."""
+        return [
+            translation_of_dev(self.folder, each, own)
+            for each in self.plan.trainings
+            if (each.size, each.system) == (training.size, training.system)
+        ]
 
     def _score_of_dev(self, path: Path) -> float:
         """Return the score of a translation of dev, computed once for all steps that ask for it."""

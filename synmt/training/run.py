@@ -35,7 +35,6 @@ from synmt.streams import (
     read_lines,
     read_parallel,
 )
-from synmt.streams.paths import check_apart
 from synmt.streams.process import random_numbers_kept
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import Words, note_tokenizers
@@ -260,8 +259,6 @@ def train_with(
     jobs: processes that prepare the pairs. Raises BadInput and WrongUsage.
     """
     given = {name: value for name, value in options.items() if value is not None}
-    files = [file for each in (pairs, dev) if each for file in each.options().values()]
-    check_apart([("--out", str(out))], [*files, *(given[name] for name in ("init", "codes") if name in given)])
     start = ModelFolder.open(Path(given.pop("init")), ModelConfig) if "init" in given else None
     try:
         config, training = configs_of(given, start.config if start else None, pairs.source, pairs.target)
