@@ -15,7 +15,7 @@ from torch import Tensor
 
 from synmt import __version__
 from synmt.model.config import ModelConfig
-from synmt.model.files import CONFIG_FILE, check_new, naming, save_tensors
+from synmt.model.files import CONFIG_FILE, check_free, check_new, naming, save_tensors
 from synmt.model.fingerprint import differing, flat
 from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput, Notes, readable
@@ -28,7 +28,7 @@ def average(models: Sequence[Path], out: Path, notes: Notes) -> None:
 
     Raises BadInput for models with different configs or vocabularies; adds a note if they started differently.
     """
-    check_new(out)
+    check_free(out)
     folders = [ModelFolder.open(path, ModelConfig) for path in models]
     first = folders[0]
     for other in folders[1:]:
@@ -50,6 +50,7 @@ def average(models: Sequence[Path], out: Path, notes: Notes) -> None:
         "mean_of": [folder.checksum() for folder in folders],
         "begun_as": sorted(set.intersection(*map(_beginnings, folders)), key=str),
     }
+    check_new(out)
     save_tensors(out / first.parameters.name, mean)
     replace(first, path=out, training=made_by).save()  # last, since a config shows that there is a model
 

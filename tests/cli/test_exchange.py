@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import is_one_line_of_error, is_wrong_usage, synmt
+from tests.inspection.models import write_model
 
 XLIFF = """\
 <?xml version="1.0" encoding="UTF-8"?>
@@ -109,3 +110,20 @@ def test_xml_is_not_lines(command: list[str], encoding: str, files: Path) -> Non
     if command[0] != "translate":  # which opens the model first
         assert is_one_line_of_error(done, "lines:1: not lines but XML")
         assert ".tmx, .xlf or .xliff" in done.stderr
+
+
+def test_a_model_reads_a_file_in_its_languages(files: Path) -> None:
+    folder = write_model(files / "model", "sequence")
+    languages = folder.config.languages
+    assert languages == ("en", "de")
+    unit = TU.replace("</tu>", '<tuv xml:lang="fr"><seg>la maison</seg></tuv></tu>')
+    (files / "three.tmx").write_text(TMX.format("\n".join(unit.format(*pair) for pair in PAIRS)))
+    done = synmt("logprob", files / "model", files / "three.tmx")
+    assert done.returncode == 0 and done.stdout == synmt("logprob", files / "model", files / "pairs.tmx").stdout != ""
+
+
+def test_an_average_that_is_refused_leaves_no_folder(files: Path) -> None:
+    write_model(files / "one", "sequence")
+    write_model(files / "two", "mask")
+    done = synmt("average", files / "one", files / "two", "--out", files / "mean")
+    assert is_one_line_of_error(done, "has a different") and not (files / "mean").exists()
