@@ -145,9 +145,9 @@ class Component(Checked):
         known = {*dir(EncoderComponent), *dir(DecoderComponent)}
         for own in (own for own, each in vars(kind).items() if isfunction(each) and own not in known):
             if close := get_close_matches(own, missing, 1, 0.8):
-                raise TypeError(f"{name} defines {own}, which is no hook; did you mean {close[0]}?")
+                raise TypeError(f"{name} defines {own}, which is not a hook; did you mean {close[0]}?")
         if unknown := self.needs(True).union(self.needs(False)) - {SOME_HEADS, *ParseRecord.__dataclass_fields__}:
-            raise TypeError(f"{name} needs {min(unknown)}, which is no field of a record")
+            raise TypeError(f"{name} needs {min(unknown)}, which is not a field of a record")
         read = [each for each in self.reads().values() if each.shape != "label"]
         if read and not self.hooks:
             raise TypeError(f"{name} declares fields, but defines no hook that reads them")

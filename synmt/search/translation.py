@@ -249,14 +249,14 @@ def load(
 ) -> TranslationModel | ExportedModel:
     """Return the trained model in the given precision, or an exported model in its own. Raises BadInput, also for int8
     on a GPU or without oneDNN."""
-    if "exported" in folder.training:
-        if precision != "auto":
-            raise BadInput(f"is exported in a precision of its own, not {precision}", str(folder.path))
-        return ExportedModel(folder, device)
     if precision == "int8" and device.type != "cpu":
         raise BadInput(Message("runs only on a CPU: add --device cpu"), "int8")
     if precision == "int8" and ENGINE not in torch.backends.quantized.supported_engines:
         raise BadInput("needs a PyTorch build with oneDNN", "int8")
+    if "exported" in folder.training:
+        if precision != "auto":
+            raise BadInput(f"is exported in a precision of its own, not {precision}", str(folder.path))
+        return ExportedModel(folder, device)
     model: TranslationModel = folder.load_model(device)
     if precision == "int8":
         quantize(model.network)

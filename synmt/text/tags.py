@@ -54,7 +54,7 @@ _ATTRIBUTE = r"""\s++ (?P<key> [^\s"'<>/=]++ ) (?: \s*+ = \s*+ (?P<value> "[^"]*
 _ATTRIBUTES = f"(?: {_ATTRIBUTE.replace('?P<key>', '?:').replace('?P<value>', '?:')} )*+"
 _MARKUP = re.compile(
     rf"""
-      (?P<unit> <!-- (?!-?>) (?: (?!--!?>) . )*+ --> | <\?.*?\?> )
+      (?P<unit> <!-- (?!-?>) (?: (?!--!?>) . )* --> | <\?.*?\?> )
     | (?P<doctype> <!doctype \s (?: [^<>"'\[] | "[^"]*+" | '[^']*+' )*+ > )
     | (?P<cdata> <!\[CDATA\[ .*? \]\]> )
     | (?P<raw> < (?P<kind> {_RAW.replace(" ", "|")} ) {_ATTRIBUTES} \s*+ > .*? </ (?P=kind) \s*+ > )

@@ -116,9 +116,9 @@ class OfNumbers(EncoderComponent):
     ("kind", "said"),
     [
         (Read, "the field attached differs without trees, but needs names no field"),
-        (Misspelled, "defines biases, which is no hook; did you mean bias"),
+        (Misspelled, "defines biases, which is not a hook; did you mean bias"),
         (Unused, "declares fields, but defines no hook"),
-        (OfNoRecord, "needs head, which is no field of a record"),
+        (OfNoRecord, "needs head, which is not a field of a record"),
         (Undecorated, "must be a frozen dataclass"),
         (Everywhere, "is for training only"),
         (Constant, "the hooks change no gradient of the network"),

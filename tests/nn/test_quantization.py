@@ -166,4 +166,4 @@ def _pass(tests: list[str], instructions: str, output: Path) -> None:
     with output.open("w") as stream:
         for number in (1, 2):
             os.dup2(stream.fileno(), number)
-        sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *tests]))
+        sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "--hypothesis-profile", "synmt", *tests]))

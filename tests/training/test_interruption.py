@@ -85,7 +85,7 @@ def test_a_run_stopped_by_a_signal_resumes_to_the_same_numbers(
 ) -> None:
     data, uninterrupted = whole
     with monkeypatch.context() as patch:
-        name = "__call__" if owner is Updater else "share"
+        name = "__call__" if owner is Updater else "shard"
         patch.setattr(owner, name, on_call(call, getattr(owner, name), lambda: raise_signal(number)))
         how = "the same command with --resume continues from there"
         with pytest.raises(Interrupted, match=rf"{number.name}: {said}; {how}") as stop:
