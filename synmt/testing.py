@@ -130,18 +130,18 @@ def check_component(component: EncoderComponent | DecoderComponent | str) -> Non
 
 
 def _check_reading(case: Case) -> None:
-    again = [case.source.features(record, segment) for record in records()]
-    for one, other in zip(case.features, again, strict=True):
+    def check_same(one: SourceFeatures, other: SourceFeatures, cause: str) -> None:
         for name in case.source.fields:
             same = list(map(str, one.values[name])) == list(map(str, other.values[name]))
-            assert same, f"the field {name} differs when it is read again"
+            assert same, f"the field {name} differs {cause}"
+
+    for one, record in zip(case.features, records(), strict=True):
+        check_same(one, case.source.features(record, segment), "when it is read again")
     kind: Any = type(case.component)
     assert kind(**asdict(case.component)) == case.component, "the options do not restore the component"
     unparsed = case.source.features(records()[0].without_trees(), segment)
     if not case.component.needs(True) | case.component.needs(False):
-        for name in case.source.fields:
-            same = list(map(str, unparsed.values[name])) == list(map(str, case.features[0].values[name]))
-            assert same, f"the field {name} differs without trees, but needs names no field of the record"
+        check_same(case.features[0], unparsed, "without trees, but needs names no field of the record")
 
 
 def _check_batches(case: Case) -> None:

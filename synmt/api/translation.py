@@ -148,10 +148,8 @@ class Model:
         folder = self._only("log-probabilities need")
         decided: dict[str, Any] = {"format": "jsonl", "precision": self.precision}
         config = LogprobConfig(**asdict(inputs), sum_trees=sum_trees, **decided)
-        model = (
-            self.models[0] if isinstance(self.models[0], TranslationModel) else None
-        )  # refused, since it is exported
-        translator = forcing(folder, self.device, config, model)
+        model = self.models[0]  # `forcing` refuses the folder of an exported one
+        translator = forcing(folder, self.device, config, model if isinstance(model, TranslationModel) else None)
         return _forced(translator, config, pairs, on_error)
 
     @public

@@ -24,7 +24,6 @@ This module imports no torch, because `--help` reads it. Components import torch
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
@@ -144,6 +143,8 @@ class Component(Checked):
         missing = [each for each in HOOKS if each not in self.hooks]
         known = {*dir(EncoderComponent), *dir(DecoderComponent)}
         for own in (own for own, each in vars(kind).items() if isfunction(each) and own not in known):
+            from difflib import get_close_matches  # seldom needed, and not to read --help
+
             if close := get_close_matches(own, missing, 1, 0.8):
                 raise TypeError(f"{name} defines {own}, which is not a hook; did you mean {close[0]}?")
         if unknown := self.needs(True).union(self.needs(False)) - {SOME_HEADS, *ParseRecord.__dataclass_fields__}:

@@ -66,7 +66,8 @@ def tune(
 ) -> Similarity:
     """Tune the biases and norms of the encoder, and return its new similarity.
 
-    links: how likely the words of each pair are linked, [m,n]. The result is rounded to bf16, in which it is saved.
+    links: how likely the words of each pair are linked, [m,n]. The result is rounded to bf16, in which some devices
+    keep it, so that a saved aligner computes the same.
     """
     encoder, means, lessons = similarity.encoder, similarity.means, []
     outside = sum(map(len, encoder.around))
