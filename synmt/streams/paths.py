@@ -134,10 +134,10 @@ def cache_folder(*names: str) -> Path:
         raise OSError(f"the home folder {root.parent} is a relative path")
     folder = root.joinpath("synmt", *names)
     for each in (*reversed(folder.parents), folder):
-        if not each.is_dir():
-            if os.path.lexists(each):
-                raise OSError(f"{each} is not a folder")
-            each.mkdir(mode=0o700, exist_ok=True)  # another process may have made it
+        try:
+            each.mkdir(mode=0o700, exist_ok=True)
+        except FileExistsError:
+            raise OSError(f"{each} is not a folder") from None
         if each.is_relative_to(root) and each != root:
             _check_private(each)
     return folder

@@ -31,6 +31,7 @@ from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures, SourceSide, source_side
 from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import BadInput, BadLines, Line, Notes, WrongUsage
+from synmt.streams.paths import cache_folder
 from synmt.training.config import TrainingConfig
 from synmt.training.fit import Recipe
 from synmt.training.run import PairFiles, TrainingText
@@ -268,6 +269,24 @@ def test_processes_that_start_together_compute_columns_once(tmp_path: Path, monk
     for thread in threads:
         thread.join()
     assert lengths == [32] * 3 and found == {("translate", each): count for each, count in sources.items()}
+
+
+def test_processes_that_start_together_make_the_folders_of_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None may take a folder that another has just made for something else, and give up the cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    together = Barrier(8, timeout=60)
+
+    def folders(_: int) -> list[Path]:
+        found = []
+        for number in range(100):
+            together.wait()
+            found.append(cache_folder("columns", str(number)))
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(len(each) == 100 for each in pool.map(folders, range(8)))
 
 
 def test_columns_depend_on_everything_that_affects_them_and_nothing_else(tmp_path: Path) -> None:
