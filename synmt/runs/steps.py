@@ -40,7 +40,7 @@ PLACE = re.compile(r"update \d+ of \d+")  # how a line about the progress of a t
 POLL = 0.1  # seconds between two attempts to lock a file, or two looks at a process
 REMEDY = "name another --out, or remove it"
 RECORD = b'{"inputs":'  # how a record begins in a log
-KILLED = b"killed with the run; CPU seconds:"  # how a process ends its log if its run is killed
+SPENT = b"CPU seconds so far:"  # how a line begins in which a process reports its CPU time
 UNSET = "the default"  # in messages, the value of an option that is not given
 Recorded = Mapping[str, str]  # inputs by name: options as text, files as checksums
 
@@ -188,15 +188,15 @@ class RunFolder:
         has no record."""
         if not any(each.exists() for each in (path, *others)):
             return None
-        log, killed = self.log(path), 0.0
+        log, spent = self.log(path), 0.0
         with naming(log):
             for line in reversed(log.read_bytes().splitlines() if log.exists() else []):
                 with suppress(ValueError):  # the computer failed while the line was written
-                    if line.startswith(KILLED):
-                        killed += float(line.removeprefix(KILLED))
+                    if line.startswith(SPENT):  # by a process that was killed, or a record would follow
+                        spent = spent or float(line.removeprefix(SPENT))
                     if line.startswith(RECORD):
                         found = msgspec.convert(decoded(line), Record)
-                        return replace(found, cpu_seconds=found.cpu_seconds + killed)
+                        return replace(found, cpu_seconds=found.cpu_seconds + spent)
         raise BadInput(f"is not part of this run, since {log} has no record of it; {REMEDY}", str(path))
 
     def _made_from(self, step: Step, inputs: Recorded) -> Record | None:
@@ -282,7 +282,7 @@ class RunFolder:
                 time.sleep(POLL)
                 ended, status, usage = os.wait4(process.pid, os.WNOHANG)
                 *lines, rest = (rest + said.read()).split(b"\n")
-                for last in (line.decode(errors="replace") for line in lines):
+                for last in (line.decode(errors="replace") for line in lines if line and not line.startswith(SPENT)):
                     if last.startswith(f"{name}: {NOTE}") and last not in self.noted:
                         self.noted.add(last)
                         print(last.replace(NOTE, "", 1), file=sys.stderr, flush=True)

@@ -16,6 +16,7 @@ from random import Random
 from shlex import join
 from typing import Any
 
+import psutil
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -254,6 +255,48 @@ def test_an_interrupted_training_step_resumes(tmp_path: Path, monkeypatch: pytes
     mine, its = (load_file(each / "model.safetensors") for each in (stopped, whole))
     assert all(torch.equal(mine[name], its[name]) for name in its)
     assert record(stopped).is_finished and interrupted.cpu_seconds < record(stopped).cpu_seconds
+
+
+BUSY = """
+from synmt.cli import step
+def work(words):
+    while True:
+        pass
+step.EVERY, step.run = 0.02, work
+step.main()
+"""
+
+
+def _be_busy(model: Path) -> None:
+    steps.PROGRAM = [sys.executable, "-c", BUSY]
+    folder = steps.RunFolder(model.parent)
+
+    def work() -> steps.Cost:
+        model.write_text("begun")
+        return folder.run(Command("train", {}, {}), folder.log(model))
+
+    folder.make(steps.Step("training", "model", model, (), dict, work))
+
+
+def test_the_time_of_a_process_that_is_killed_together_with_its_run_adds_up(tmp_path: Path) -> None:
+    """The process is stopped before the run is killed, so that it cannot report its time at the end."""
+    folder, model, spent = steps.RunFolder(tmp_path), tmp_path / "model", [0.0]
+    log = folder.log(model)
+    for number in (1, 2):
+        run = FORKS.Process(target=_be_busy, args=(model,))
+        run.start()
+        while not (log.exists() and log.read_bytes().split(steps.RECORD)[-1].count(steps.SPENT) > number):
+            assert run.is_alive()
+            time.sleep(0.01)
+        (process,) = psutil.Process(run.pid).children()
+        process.suspend()
+        run.kill()
+        run.join()
+        process.kill()
+        found = folder.record(model)
+        assert found and not found.is_finished
+        spent.append(found.cpu_seconds)
+    assert 0 < spent[1] < spent[2]
 
 
 def test_a_step_uses_one_thread_unless_told_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
