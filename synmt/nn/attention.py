@@ -51,7 +51,7 @@ def safe(edit: Edit) -> Edit:
     """Return the edit with its blind queries set apart: a softmax over nothing would be NaN, as would its gradient."""
     if edit.bias is None:
         return edit
-    blind = edit.bias.detach().isneginf().all(dim=-1, keepdim=True)
+    blind = edit.bias.detach().amax(dim=-1, keepdim=True).isneginf()
     if sees_none(blind):
         return edit
     return Edit(edit.bias.masked_fill(blind, 0.0), edit.scale, edit.replaced, blind)
