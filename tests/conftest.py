@@ -1,4 +1,4 @@
-"""Configures hypothesis without deadlines (a busy machine is slow, not wrong), and one thread for small tensors.
+"""Configures hypothesis without limits of time (a busy machine is slow, not wrong), and one thread for small tensors.
 
 Python's garbage collector would spend half of the collection of tests, and a tenth of the tests themselves, on objects
 that live until the end. So it starts after the collection, ignores older objects, and runs rarely.
@@ -13,7 +13,7 @@ from pathlib import Path
 from signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from synmt.streams import Note, pool
 from synmt.streams.process import search_rarely
@@ -30,8 +30,9 @@ if getsignal(SIGINT) is SIG_IGN:  # set by a shell's `&`; commands that tests st
 
 # Cold commands and tests/test_pool.py start the processes of a pool as users do.
 pool.CONTEXT = FORKS  # type: ignore[assignment]
-settings.register_profile("synmt", deadline=None, max_examples=50)
-settings.register_profile("few", deadline=None, max_examples=10)
+SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("synmt", SLOW, max_examples=50)
+settings.register_profile("few", SLOW, max_examples=10)
 settings.load_profile("synmt")
 gc.disable()
 
