@@ -27,10 +27,10 @@ PANELS = {
     "loss": ("training loss", NATS),
     "valid_loss": ("validation loss", NATS),
     "valid_loss_words": ("validation loss without arcs", NATS),
-    "valid_loss_arcs": ("validation loss of arcs", NATS),
     "valid_bleu": ("validation BLEU", "BLEU"),
 }
 ACCURACY = "valid_"  # prefix of all other columns that have a panel
+PART = "valid_loss_"  # prefix of the losses of arcs and of components
 NOT_FINITE = "nan", "inf", "-inf"  # as synmt train writes them
 PERPLEXITY = "valid_perplexity"  # redundant with the loss
 # Okabe & Ito's colours, which colour-blind people can distinguish, with line styles for black-and-white print.
@@ -111,11 +111,19 @@ TABLES: dict[str, Callable[[Sequence[Curves]], Iterator[str]]] = {
 def panels(runs: Iterable[Curves]) -> dict[str, tuple[str, str]]:
     """Return the columns of the logs in the order of their panels, each with its title and the unit of its values."""
     shown = {name for run in runs for name in run.points}
-    others = {name: name.removeprefix(ACCURACY).upper() for name in sorted(shown - PANELS.keys())}
+    others = sorted(shown - PANELS.keys(), key=lambda name: (not name.startswith(PART), name))
     return {
         **{name: panel for name, panel in PANELS.items() if name in shown},
-        **{name: (f"validation {score}", score) for name, score in others.items()},
+        **{name: _panel(name) for name in others},
     }
+
+
+def _panel(name: str) -> tuple[str, str]:
+    """Return the title and the unit of a column that is not among PANELS."""
+    if name.startswith(PART):
+        return f"validation loss of {name.removeprefix(PART)}", NATS
+    score = name.removeprefix(ACCURACY).upper()
+    return f"validation {score}", score
 
 
 def mean_of(runs: Sequence[Curves]) -> Curves:

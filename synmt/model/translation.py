@@ -71,8 +71,10 @@ class TranslationModel(nn.Module):
             found = [cross_entropies(*product) for *product, _ in products]
             translation = torch.stack([_sum(each, own) for each, (*_, own) in zip(found, products, strict=True)]).sum()
             loss = Loss(translation, target.tokens, translation, accuracies, torch.cat(found))
-        for other in (*encoded.hooks.losses(encoded.states), *hooks.losses(states, target.positions)):
-            loss.total = loss.total + other
+        sides = encoded.hooks.losses(encoded.states), hooks.losses(states, target.positions)
+        for name, own in (each for side in sides for each in side.items()):
+            loss.total = loss.total + own
+            loss.components[name] = loss.components[name] + own if name in loss.components else own
         return loss
 
 

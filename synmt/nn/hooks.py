@@ -201,14 +201,15 @@ class Hooks:
         for run in learning:
             run.attended = OwnAttention({layer: found[layer] for layer in run.own.heads if layer in found})
 
-    def losses(self, states: Tensor, positions: Tensor | None = None) -> list[Tensor]:
-        """Return the losses of the components, each summed over the batch. Raises TypeError and ValueError."""
-        found = []
+    def losses(self, states: Tensor, positions: Tensor | None = None) -> dict[str, Tensor]:
+        """Return the loss of each component that has one, by name, summed over the batch. Raises TypeError and
+        ValueError."""
+        found = {}
         for run in self.runs:
             run.states = states
             run.positions = run.positions if positions is None else positions
             if run.has("loss") and run.learns and (loss := run.call("loss")) is not None:
-                found.append(checked(run, "loss", loss, ()))
+                found[run.own.name] = checked(run, "loss", loss, ())
         return found
 
     def accuracies(self) -> dict[str, Callable[[], tuple[int, int]]]:

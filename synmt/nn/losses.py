@@ -20,6 +20,7 @@ class Loss:
     systems; an estimate if only some tokens are predicted.
     tokens: the number of these tokens and labels.
     total: the loss to minimize, also a sum over these tokens.
+    components: the loss of each component that has one, by name, as a part of the total.
     accuracies: by the name of a component's prediction, a function that returns the numbers of correct predictions and
     of predictions.
     each [R]: the cross-entropy of each predicted token, in order, then of each label; empty when gradients are on.
@@ -30,6 +31,7 @@ class Loss:
     total: Tensor
     accuracies: Mapping[str, Callable[[], tuple[int, int]]] = field(default_factory=dict)
     each: Tensor = field(default_factory=lambda: torch.empty(0))
+    components: dict[str, Tensor] = field(default_factory=dict)
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):

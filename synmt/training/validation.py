@@ -35,7 +35,8 @@ class ValidationScores:
     metrics: BLEU or chrF of translations, by name, if `--select` names one.
     measures: other numbers, such as the accuracy of the source components' predictions in percent.
     decides: whether the scores tell which model is better; if not, the later one is.
-    losses: for a model that writes arcs, nats per other token and nats per arc, by name.
+    losses: further losses by name. For a model that writes arcs, nats per other token and nats per arc; for each
+    component that has a loss, nats per target token that it adds to the total.
     """
 
     loss: float
@@ -75,12 +76,14 @@ class ProcessResults:
 class BatchLosses:
     """Sums over the target tokens of a batch, in nats. loss_of_arcs, arcs: loss and number of arcs among the words, or
     of labels of words.
+    components: the loss of each component that has one, by name.
     accuracies: by name, the number of correct predictions of a component, and of all its predictions."""
 
     loss: float
     tokens: int
     loss_of_arcs: float
     arcs: float
+    components: dict[str, float]
     accuracies: dict[str, tuple[int, int]]
 
 
@@ -113,7 +116,8 @@ class Validation:
             these = self.is_arc.to(device)[target.gold] * (1.0 if target.counts is None else target.counts)
             loss_of_arcs, arcs = float(of_tokens @ these), float(these.sum())
         accuracies = {name: accuracy() for name, accuracy in losses.accuracies.items()}
-        return BatchLosses(float(losses.translation), target.tokens, loss_of_arcs, arcs, accuracies)
+        components = {name: float(loss) for name, loss in losses.components.items()}
+        return BatchLosses(float(losses.translation), target.tokens, loss_of_arcs, arcs, components, accuracies)
 
     def _translations(self, model: TranslationModel, processes: Processes) -> list[str | None]:
         search = SearchConfig(beam=self.training.validation_beam)
@@ -130,16 +134,19 @@ class Validation:
         batches = joined([shard.losses for shard in shards])
         loss, tokens = sum(each.loss for each in batches), sum(each.tokens for each in batches)
         right: Counter[str] = Counter()
+        components: dict[str, float] = {}
         predicted: Counter[str] = Counter()
         for each in batches:
+            for name, of_component in each.components.items():
+                components[name] = components.get(name, 0.0) + of_component
             for name, counts in each.accuracies.items():
                 right[name] += counts[0]
                 predicted[name] += counts[1]
         accuracies = {name: 100 * right[name] / max(1, total) for name, total in predicted.items()}
-        losses = {}
+        losses = {name: total / tokens for name, total in components.items()}
         if self.folder.config.target.linearization.trees:
             loss_of_arcs, arcs = sum(each.loss_of_arcs for each in batches), sum(each.arcs for each in batches)
-            losses = {"words": (loss - loss_of_arcs) / (tokens - arcs), "arcs": loss_of_arcs / max(1, arcs)}
+            losses |= {"words": (loss - loss_of_arcs) / (tokens - arcs), "arcs": loss_of_arcs / max(1, arcs)}
         name, metrics = self.training.select, dict[str, float]()
         if name != "loss":
             hypotheses = joined([shard.translations for shard in shards])

@@ -38,7 +38,7 @@ def batch_of(system: str, records: list[ParseRecord]) -> SourceBatch:
 
 
 def loss_of(encoded: Encoded) -> float:
-    return sum(loss.item() for loss in encoded.hooks.losses(encoded.states))
+    return sum(loss.item() for loss in encoded.hooks.losses(encoded.states).values())
 
 
 @pytest.mark.parametrize("system", tiny.SYSTEMS)

@@ -9,7 +9,7 @@ import torch
 
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair
-from synmt.inspection.curves import read_curves
+from synmt.inspection.curves import panels, read_curves
 from synmt.streams import Line
 from synmt.training.distribution import Processes
 from synmt.training.validation import Validation, score_of_text
@@ -19,6 +19,7 @@ from tests.inspection.models import write_model
 from tests.search.slow_search import next_logits, slow_arcs
 from tests.training.runs import SHORT, run, with_target_trees, write_corpus
 
+WITH_LOSS = {"lisa": {"lisa"}, "supervised heads": {"supervised-heads"}, "all but multitask": {"lisa"}}
 CPU = torch.device("cpu")
 MONKEY = "\u7334\u5b50\u5728\u6811\u4e0a\u5403\u9999\u8549\u548c\u82f9\u679c"
 NEARLY = MONKEY[:-1] + "\u6811"  # another last character, so as text split at spaces, no word is the same
@@ -95,6 +96,32 @@ def test_the_log_contains_them(tmp_path: Path) -> None:
 
 
 @torch.inference_mode()
+@pytest.mark.parametrize("source", ["lisa", "supervised heads", "all but multitask", "multitask", "sequence"])
+def test_the_loss_of_a_component_is_its_part_of_the_total(source: str, tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", source)
+    corpus, model = tiny.corpus(source)[0], folder.load_model(CPU)
+    validation = Validation(Bitext([]), corpus, folder, replace(SHORT, batch_tokens=10))
+    scores = validation.scores([validation.shard(model, Processes(0, 1, CPU))])
+    batches = [corpus.batch([number], CPU) for number in range(len(corpus))]
+    found = [model.loss(*batch) for batch in batches]
+    tokens = sum(each.tokens for each in found)
+    beyond = float(sum(each.total - each.translation for each in found)) / tokens
+    assert scores.losses.keys() == WITH_LOSS.get(source, set())
+    assert sum(scores.losses.values()) == pytest.approx(beyond, rel=1e-5)
+
+
+def test_the_log_contains_the_losses_of_components(tmp_path: Path) -> None:
+    """A figure has a panel for each."""
+    data = write_corpus(tmp_path, 2)
+    folder = run(tmp_path / "model", data, "supervised-heads", replace(SHORT, updates=2))
+    curves = read_curves(folder.path)
+    assert "valid_loss_supervised-heads" in curves.points
+    assert panels([curves])["valid_loss_supervised-heads"] == (
+        "validation loss of supervised-heads", "nats per token",
+    )  # fmt: skip
+
+
+@torch.inference_mode()
 def test_several_processes_give_the_scores_of_one(tmp_path: Path) -> None:
     """The losses of words and arcs, the accuracies of a component, and the score of translations are the same bit by
     bit."""
@@ -107,7 +134,7 @@ def test_several_processes_give_the_scores_of_one(tmp_path: Path) -> None:
         size: [validation.shard(model, Processes(rank, size, CPU)) for rank in range(size)] for size in (1, 2, 3, 9)
     }
     one, *others = map(validation.scores, shares.values())
-    assert one.metrics["chrf"] > 0 and one.losses.keys() == {"words", "arcs"} and one.measures
+    assert one.metrics["chrf"] > 0 and one.losses.keys() == {"lisa", "words", "arcs"} and one.measures
     assert others == [one] * 3
     for size, of_size in shares.items():
         for column in zip(*(shard.losses for shard in of_size), strict=True):
