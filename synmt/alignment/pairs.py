@@ -8,11 +8,10 @@ from itertools import tee
 from operator import itemgetter
 
 from synmt.alignment.aligner import Needs
-from synmt.data.records import SentencePair, read_columns, source_records
+from synmt.data.records import BitextFiles, SentencePair, source_records
 from synmt.data.words import Sides
 from synmt.streams import BadInput, BadLines, Line, Notes, OnError, counted, read_lines
 from synmt.text.links import Link, LinkError, LinkLines, check_inside, check_words, open_links, read_scores
-from synmt.text.tokenization import TextConfig
 from synmt.trees.record import ParseRecord
 
 
@@ -107,19 +106,13 @@ def _of_pair(pair: SentencePair, line: Line, base: int) -> Mapping[Link, float]:
 
 
 def check_links(
-    links: Sequence[str],
-    files: Sequence[str],
-    needs: Needs,
-    max_words: int,
-    sides: Sides,
-    on_error: OnError,
-    text: TextConfig,
+    links: Sequence[str], files: BitextFiles, needs: Needs, max_words: int, sides: Sides, on_error: OnError
 ) -> None:
     """Raise BadInput for links that do not fit the pairs, before any output. Inputs that can be read only once are not
     checked."""
-    if all(map(os.path.isfile, [*links, *files])):
+    if all(map(os.path.isfile, [*links, *files.paths])):
         source, target = (side.without_trees(fields) for side, fields in zip(sides, needs, strict=True))
         bad = BadLines(on_error)
-        pairs = read_pairs(read_columns(files, bad, text), (frozenset(), frozenset()), (source, target), max_words, bad)
+        pairs = read_pairs(files.columns(bad), (frozenset(), frozenset()), (source, target), max_words, bad)
         for _ in with_known_links(pairs, links):
             pass

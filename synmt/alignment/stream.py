@@ -28,7 +28,7 @@ from synmt.alignment.lexicon import Lexicon
 from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligned, aligning, reading
 from synmt.alignment.pairs import check_links, pairs_of_links, read_pairs, with_known_links
 from synmt.data.bitext import Bitext
-from synmt.data.records import SentencePair, are_parallel, read_columns
+from synmt.data.records import BitextFiles, SentencePair
 from synmt.data.words import Sides, note_warnings, say_warnings, sides_of, words_of
 from synmt.model.files import check_free
 from synmt.options import config_of
@@ -49,7 +49,6 @@ from synmt.streams import (
     with_progress,
     write_lines,
 )
-from synmt.streams.inputs import EXCHANGE
 from synmt.streams.pool import Run, alone, processes
 from synmt.streams.process import random_numbers_kept, temporary_folder
 from synmt.text.exchange import Kept, columns_of_units
@@ -65,7 +64,7 @@ OF_LEMMAS = frozenset({"lemmas"})
 
 
 def link_stream(
-    given: Saved, files: Sequence[str], config: AlignConfig, text: TextConfig, on_error: OnError, jobs: int = 1
+    given: Saved, files: BitextFiles, config: AlignConfig, text: TextConfig, on_error: OnError, jobs: int = 1
 ) -> None:
     """Write a line for each pair of the files to standard output, in constant memory.
 
@@ -76,15 +75,14 @@ def link_stream(
     aligner = given.open()
     sides = sides_for(aligner, text)
     bad = BadLines(on_error)
-    read = read_columns(files, bad, text)
-    columns = with_progress(read, "pairs", partial(_count, files))
+    columns = with_progress(files.columns(bad), "pairs", partial(count_lines, files.countable()))
     pairs = read_pairs(columns, needed(aligner, config), sides, config.max_words, bad)
     with processes(jobs, aligning(aligner, config), _open_aligning, given, config) as run:
         _write(run, pairs, advice(config))
     say_warnings(bad, Notes(), *sides)
 
 
-def filter_stream(given: Saved, files: Sequence[str], least: float, text: TextConfig, on_error: OnError) -> None:
+def filter_stream(given: Saved, files: BitextFiles, least: float, text: TextConfig, on_error: OnError) -> None:
     """Write the pairs of the files whose links have at least this confidence to standard output, in constant memory;
     of a TMX file all but the other units. Raises BadInput.
     """
@@ -92,10 +90,10 @@ def filter_stream(given: Saved, files: Sequence[str], least: float, text: TextCo
     sides, bad, waiting = sides_for(aligner, text), BadLines(on_error), deque[Kept]()
     latest, kept, total = Latest(), 0, 0
     columns: Iterator[tuple[Line, ...]]
-    if files[0].endswith(EXCHANGE):
-        columns = columns_of_units(files, (text.source_language, text.target_language), bad, waiting)
+    if files.parsed:
+        columns = columns_of_units(files.parsed, bad, waiting)
     else:
-        columns = _columns_and_lines(read_columns(files, bad), waiting)
+        columns = _columns_and_lines(files.columns(bad), waiting)
     pairs = read_pairs(columns, needed(aligner, config), sides, config.max_words, bad)
     with LineWriter() as output:
         for window in windows(_followed(pairs, latest), WINDOW, FIRST_WINDOW, latest.pauses):
@@ -122,7 +120,7 @@ def _columns_and_lines(columns: Iterable[tuple[Line, ...]], waiting: deque[Kept]
 
 
 def symmetrize_stream(
-    links: Sequence[str], files: Sequence[str], config: SymmetrizeConfig, text: TextConfig, on_error: OnError
+    links: Sequence[str], files: BitextFiles, config: SymmetrizeConfig, text: TextConfig, on_error: OnError
 ) -> None:
     """Combine the links of several files, and write a line for each pair, as `link_stream`.
 
@@ -130,10 +128,10 @@ def symmetrize_stream(
     """
     known, how = known_links(config, len(links))
     bad, notes, sides = BadLines(on_error), Notes(), sides_of(text.languages, text.tokenizer or "words")
-    if files:
+    if files.paths:
         needs = OF_TREES if config.tree_links else NO_NEEDS
-        check_links(links, files, needs, config.max_words, sides, on_error, text)
-        pairs = read_pairs(read_columns(files, bad, text), needs, sides, config.max_words, bad)
+        check_links(links, files, needs, config.max_words, sides, on_error)
+        pairs = read_pairs(files.columns(bad), needs, sides, config.max_words, bad)
         pairs = with_known_links(pairs, links, notes)
     else:
         pairs = pairs_of_links(links, config.max_words, bad, notes)
@@ -141,24 +139,16 @@ def symmetrize_stream(
     say_warnings(bad, notes, *sides)
 
 
-def lexicon_stream(
-    links: str, files: Sequence[str], config: LexiconConfig, text: TextConfig, on_error: OnError
-) -> None:
+def lexicon_stream(links: str, files: BitextFiles, config: LexiconConfig, text: TextConfig, on_error: OnError) -> None:
     """Write the lexicon of the pairs in the files and their links to standard output. Raises BadInput."""
     bad, notes, sides = BadLines(on_error), Notes(), sides_of(text.languages, text.tokenizer or "words")
     needs = (OF_LEMMAS, OF_LEMMAS) if config.lemmas else NO_NEEDS
-    check_links([links], files, needs, MOST_WORDS, sides, on_error, text)
-    columns = read_columns(files, bad, text)
+    check_links([links], files, needs, MOST_WORDS, sides, on_error)
     lexicon = Lexicon(config)
-    for pair in with_known_links(read_pairs(columns, needs, sides, MOST_WORDS, bad), [links], notes):
+    for pair in with_known_links(read_pairs(files.columns(bad), needs, sides, MOST_WORDS, bad), [links], notes):
         lexicon.add(pair, pair.links[0])
     write_lines(lexicon.rows())
     say_warnings(bad, notes, *sides)
-
-
-def _count(files: Sequence[str]) -> int | None:
-    """Return the number of pairs in the files, as `count_lines`."""
-    return count_lines(files[:1] if are_parallel(files) else files)
 
 
 def known_links(config: SymmetrizeConfig, files: int) -> tuple[KnownLinks, AlignConfig]:
@@ -182,7 +172,7 @@ def sides_for(aligner: AlignmentMethod, text: TextConfig) -> Sides:
 
 
 def align_stream(
-    fit: FitConfig, files: Sequence[str], config: AlignConfig, text: TextConfig, on_error: OnError, say: bool = False
+    fit: FitConfig, files: BitextFiles, config: AlignConfig, text: TextConfig, on_error: OnError, say: bool = False
 ) -> None:
     """Fit an aligner to the pairs of the files, and write a line for each, as `link_stream`.
 
@@ -192,9 +182,9 @@ def align_stream(
     needs = needed(new_aligner(fit.method, fit.settings), config, fit.settings)
     if fit.guide and any(needs):  # before parsing, which may take hours
         sides = sides_of(text.languages, text.tokenizer or "words")
-        check_links([fit.guide], files, needs, config.max_words, sides, on_error, text)
-    notes, read = Notes(), read_columns(files, bad, text)
-    columns = with_progress(read, "pairs", partial(_count, files), "reading")
+        check_links([fit.guide], files, needs, config.max_words, sides, on_error)
+    notes = Notes()
+    columns = with_progress(files.columns(bad), "pairs", partial(count_lines, files.countable()), "reading")
     with fitted(fit, columns, config, text, bad, notes, say) as fitting:
         if os.environ.get("RANK", "0") == "0":
             notes.say()

@@ -17,7 +17,7 @@ from synmt.alignment.stream import OF_TREES, WINDOW, advice, fitted, known_links
 from synmt.api.given import Pairs, as_given, chosen_of, columns_of, files_in, public
 from synmt.components import ENCODER_COMPONENTS
 from synmt.components.contract import EncoderComponent
-from synmt.data.records import SentencePair, with_languages_inside, with_languages_of
+from synmt.data.records import BitextFiles, SentencePair
 from synmt.data.words import SideWords, say_warnings, sides_of
 from synmt.inspection.alignment import links_picture
 from synmt.nn.config import TransformerConfig
@@ -109,11 +109,12 @@ def align(
     own = {"out": out, "resume": resume, "device": device if device != "auto" else "", **_named(guide=guide)}
     idle = _check({**asked, **given(links), **given(text), **own, "method": chosen}, RULES)
     asked = {name: value for name, value in asked.items() if name not in idle}
-    text = _with_languages(text, files)
+    opened = BitextFiles.open(files, given(text))
+    text = config_of(TextConfig, opened.named_by_suffix(given(text)))
     bad, notes = BadLines(on_error), Notes()
     with ExitStack() as stack:
         fit = FitConfig(chosen, asked, str(guide) if guide else None, kept, resume, device)
-        fitting = stack.enter_context(fitted(fit, columns_of(pairs, bad, text), config, text, bad, notes))
+        fitting = stack.enter_context(fitted(fit, columns_of(pairs, opened, bad), config, text, bad, notes))
         found = _links(fitting.aligner, fitting.pairs(), config, advice(config), bad, notes)
         return _closing(stack.pop_all(), found)
 
@@ -151,13 +152,14 @@ def symmetrize(
     links: a file, or several; pairs: as for `align`. on_error: fail, or blank: a bad pair gets no links and is counted
     in a warning. Raises BadInput, TypeError and ValueError.
     """
-    text = _with_languages(text, files_in(pairs))
+    opened = BitextFiles.open(files_in(pairs), given(text))
+    text = config_of(TextConfig, opened.named_by_suffix(given(text)))
     files = [str(each) for each in ([links] if isinstance(links, str | Path) else links)]
     known, how = known_links(_of_results(config), len(files))
     bad, notes = BadLines(on_error), Notes()
     sides = sides_of(text.languages, text.tokenizer or "words")
     needs = OF_TREES if config.tree_links else NO_NEEDS
-    found = read_pairs(columns_of(pairs, bad, text), needs, sides, config.max_words, bad)
+    found = read_pairs(columns_of(pairs, opened, bad), needs, sides, config.max_words, bad)
     return _links(known, with_known_links(found, files, notes), how, known.advice, bad, notes, sides)
 
 
@@ -203,21 +205,16 @@ class Aligner:
         """
         config = _of_results(links)
         _check({**given(links), **given(text)}, self.rules)
-        if files := files_in(pairs):
-            text = config_of(TextConfig, with_languages_inside(given(text), files))
+        opened = BitextFiles.open(files_in(pairs), given(text))
+        text = config_of(TextConfig, opened.named(given(text)))
         sides, bad, notes = sides_for(self.aligner, text), BadLines(on_error), Notes()
-        found = read_pairs(columns_of(pairs, bad, text), needed(self.aligner, config), sides, config.max_words, bad)
+        found = read_pairs(columns_of(pairs, opened, bad), needed(self.aligner, config), sides, config.max_words, bad)
         return _links(self.aligner, found, config, advice(config), bad, notes, sides)
 
 
 def _named(**arguments: object) -> dict[str, str]:
     """Return the arguments that are not None, as text."""
     return {name: str(value) for name, value in arguments.items() if value is not None}
-
-
-def _with_languages(text: TextConfig, files: Sequence[str]) -> TextConfig:
-    """Return the config with the languages of the files, as `with_languages_of`."""
-    return config_of(TextConfig, with_languages_of(given(text), files))
 
 
 def _of_results(config: Config) -> Config:

@@ -10,11 +10,10 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar, Union, get_args, get_origin, runtime_checkable
 
-from synmt.data.records import UNNAMED, columns_of_pairs, read_columns
+from synmt.data.records import BitextFiles, columns_of_pairs
 from synmt.options import MOST_JOBS, Checked, Rules, check_used, config_of, given, options_in, setting, settings_of
 from synmt.registry import Registry
 from synmt.streams import BadInput, BadLines, Line, Message, OnError, read_lines
-from synmt.text.tokenization import TextConfig
 from synmt.trees.record import ParseRecord, write_record
 
 T = TypeVar("T")
@@ -168,13 +167,13 @@ def files_in(pairs: Any) -> list[str]:
     return [*map(str, pairs)] if are_two else []
 
 
-def columns_of(pairs: Pairs, bad: BadLines, text: TextConfig = UNNAMED) -> Iterator[tuple[Line, ...]]:
+def columns_of(pairs: Pairs, files: BitextFiles, bad: BadLines) -> Iterator[tuple[Line, ...]]:
     """Yield the source and target of each pair, from files or from Python, as lines. Raises as `lines_of_pairs`.
 
-    text: names the languages to choose from a TMX file that has more than two.
+    files: those that the pairs are in, opened.
     """
-    if files := files_in(pairs):
-        return read_columns(files, bad, text)
+    if files.paths:
+        return files.columns(bad)
     return columns_of_pairs(lines_of_pairs(pairs, "pairs", bad.on_error), bad)  # type: ignore[arg-type]
 
 

@@ -7,8 +7,9 @@ from typing import Any, Literal, Self
 
 import torch
 
-from synmt.api.given import Pairs, Sentence, as_given, columns_of, lines_of, public
+from synmt.api.given import Pairs, Sentence, as_given, columns_of, files_in, lines_of, public
 from synmt.components.contract import Task
+from synmt.data.records import BitextFiles
 from synmt.data.words import say_warnings
 from synmt.device import Precision, local_device
 from synmt.inspection.matrix import Picture, draw_matrices
@@ -205,7 +206,8 @@ class Model:
 
 def _forced(translator: Translator, config: LogprobConfig, pairs: Pairs, on_error: OnError) -> Iterator[ForcedTarget]:
     bad, notes, sides = BadLines(on_error), Notes(), words_of_sides(translator.config, config)
-    yield from scored(translator, sides, columns_of(pairs, bad), config, bad, notes, Latest())
+    columns = columns_of(pairs, BitextFiles.open(files_in(pairs), {}), bad)
+    yield from scored(translator, sides, columns, config, bad, notes, Latest())
     say_warnings(bad, notes, *sides)
 
 

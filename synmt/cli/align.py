@@ -100,15 +100,16 @@ def command(
 
     `synmt link` links other pairs with the aligner that --out has saved.
     """
-    from synmt.data.records import with_languages_of
+    from synmt.data.records import BitextFiles
 
     if saved := [each for each in files if (Path(each) / CONFIG_FILE).is_file()]:
         raise WrongUsage(f"{saved[0]} is a saved aligner: use `synmt link {saved[0]}`")
-    of_text = with_languages_of(settings, files)
+    pairs = BitextFiles.open(files, settings)
+    of_text = pairs.named_by_suffix(settings)
     with usage():
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, of_text)
     from synmt.alignment.stream import align_stream
 
     chosen = method or default_method(out if resume else None)
     fitting = FitConfig(chosen, settings_of_fit(settings), guide, out, resume, device)
-    align_stream(fitting, files, config, text, on_error, say=method is None)
+    align_stream(fitting, pairs, config, text, on_error, say=method is None)

@@ -40,8 +40,9 @@ def command(
     """
     from synmt.alignment.linking import Saved
     from synmt.alignment.stream import filter_stream
-    from synmt.data.records import with_languages_inside
+    from synmt.data.records import BitextFiles
 
+    pairs = BitextFiles.open(files, settings)
     with usage():
-        text = config_of(TextConfig, with_languages_inside(settings, files))
-    filter_stream(Saved(model, None, device), files, min_confidence, text, on_error)
+        text = config_of(TextConfig, pairs.named(settings))
+    filter_stream(Saved(model, None, device), pairs, min_confidence, text, on_error)

@@ -34,8 +34,9 @@ def command(links: str, files: tuple[str, ...], on_error: OnError, **settings: A
     term; and the shortest pair of sentences in which they are linked, with its line number.
     """
     from synmt.alignment.stream import lexicon_stream
-    from synmt.data.records import with_languages_of
+    from synmt.data.records import BitextFiles
 
-    text = with_languages_of(settings, files)
+    pairs = BitextFiles.open(files, settings)
+    text = pairs.named_by_suffix(settings)
     with usage():
-        lexicon_stream(links, files, config_of(LexiconConfig, settings), config_of(TextConfig, text), on_error)
+        lexicon_stream(links, pairs, config_of(LexiconConfig, settings), config_of(TextConfig, text), on_error)

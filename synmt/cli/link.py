@@ -53,9 +53,10 @@ def command(
     """
     from synmt.alignment.linking import Saved
     from synmt.alignment.stream import link_stream
-    from synmt.data.records import with_languages_inside
+    from synmt.data.records import BitextFiles
 
+    pairs = BitextFiles.open(files, settings)
     with usage():
-        config, text = config_of(AlignConfig, settings), config_of(TextConfig, with_languages_inside(settings, files))
+        config, text = config_of(AlignConfig, settings), config_of(TextConfig, pairs.named(settings))
 
-    link_stream(Saved(model, method, device), files, config, text, on_error, jobs)
+    link_stream(Saved(model, method, device), pairs, config, text, on_error, jobs)

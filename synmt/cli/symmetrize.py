@@ -59,8 +59,9 @@ def command(links: tuple[str, ...], pairs: tuple[str, ...], on_error: OnError, *
     if config.format in JSON and not pairs:
         raise WrongUsage(f"--format {config.format} needs --pairs")
     from synmt.alignment.stream import symmetrize_stream
-    from synmt.data.records import with_languages_of
+    from synmt.data.records import BitextFiles
 
+    files = BitextFiles.open(pairs, settings)
     with usage():
-        text = config_of(TextConfig, with_languages_of(settings, pairs))
-    symmetrize_stream(links, pairs, config, text, on_error)
+        text = config_of(TextConfig, files.named_by_suffix(settings))
+    symmetrize_stream(links, files, config, text, on_error)

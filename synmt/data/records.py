@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from synmt.components.contract import check_needs, lacking
 from synmt.data.words import SideWords
@@ -15,15 +15,17 @@ from synmt.model.target import TargetSide
 from synmt.streams import BadInput, BadLines, Latest, Line, OnError, counted, read_lines, read_parallel, sniff, windows
 from synmt.streams.inputs import EXCHANGE
 from synmt.text.links import Link
-from synmt.text.tokenization import TextConfig, Tokenizer, with_languages
+from synmt.text.tokenization import Tokenizer, with_languages
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_tokens
 from synmt.trees.dependency import detokenized, realigned
 from synmt.trees.formats import reader, sentences, tree_form, written
 from synmt.trees.record import ParseRecord, RecordError, is_record, read_record
 from synmt.trees.transitions import read_transitions
 
+if TYPE_CHECKING:
+    from synmt.text.exchange import ExchangeFile
+
 BARS = re.compile(r"(?<!\S)\|\|\|(?!\S)")  # a word of three bars is between columns, as in the files of fast_align
-UNNAMED = TextConfig()  # names no language
 Form = Literal["text", "records", "strings", "conllu"]  # the content of a file's lines
 STRINGS_AHEAD = 100  # a file of target strings must have an arc within this many lines
 
@@ -55,47 +57,56 @@ def are_parallel(files: Sequence[str]) -> bool:
     return "\t" not in first and not BARS.search(first)
 
 
-def with_languages_of(settings: Mapping[str, Any], files: Sequence[str]) -> dict[str, Any]:
-    """Return the settings that are not None, with missing languages taken from the files: from the suffixes of two
-    parallel files, or from TMX and XLIFF files. Raises BadInput."""
-    known = {name: value for name, value in settings.items() if value is not None}
-    if are_parallel(files):
-        return with_languages(known, *files)
-    return with_languages_inside(known, files) if files and files[0].endswith(EXCHANGE) else known
+@dataclass(frozen=True)
+class BitextFiles:
+    """Files of sentence pairs: of `source TAB target` lines, a source and a target file, or TMX and XLIFF files.
 
-
-def with_languages_inside(settings: Mapping[str, Any], files: Sequence[str]) -> dict[str, Any]:
-    """Return the settings, with missing languages taken from TMX and XLIFF files. Raises BadInput."""
-    if not files[0].endswith(EXCHANGE):
-        return dict(settings)
-    from synmt.text.exchange import open_exchange
-
-    given = settings.get("source_language"), settings.get("target_language")
-    source, target = open_exchange(files, *given)[0].languages
-    return {**settings, "source_language": source or None, "target_language": target or None}
-
-
-def read_columns(files: Sequence[str], bad: BadLines, text: TextConfig = UNNAMED) -> Iterator[tuple[Line, ...]]:
-    """Yield the source and target of each pair, from files of `source TAB target` lines, from two parallel files, or
-    from TMX and XLIFF files.
-
-    text: names the languages to choose from a file that has more than two. An empty or bad line, or a line next to a
-    bad one, has no text. Raises BadInput.
+    parsed: TMX and XLIFF files, which are parsed when they are opened.
     """
-    if files and files[0].endswith(EXCHANGE):
+
+    paths: Sequence[str]
+    parsed: "Sequence[ExchangeFile]" = ()
+
+    @classmethod
+    def open(cls, paths: Sequence[str], settings: Mapping[str, Any]) -> "BitextFiles":
+        """Open files. settings: name the languages to choose from those of a TMX file. Raises BadInput."""
+        if not (paths and paths[0].endswith(EXCHANGE)):
+            return cls(paths)
         from synmt.text.exchange import open_exchange
 
-        for each in open_exchange(files, text.source_language, text.target_language):
+        return cls(paths, open_exchange(paths, settings.get("source_language"), settings.get("target_language")))
+
+    def named(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings, with the languages of TMX and XLIFF files."""
+        if not self.parsed:
+            return dict(settings)
+        source, target = self.parsed[0].languages
+        return {**settings, "source_language": source or None, "target_language": target or None}
+
+    def named_by_suffix(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings that are not None, as `named`; two parallel files may have languages as suffixes."""
+        known = {name: value for name, value in settings.items() if value is not None}
+        return with_languages(known, *self.paths) if are_parallel(self.paths) else self.named(known)
+
+    def columns(self, bad: BadLines) -> Iterator[tuple[Line, ...]]:
+        """Yield the source and target of each pair. An empty or bad line, or a line next to a bad one, has no text.
+        Raises BadInput."""
+        for each in self.parsed:
             yield from each.columns(bad)
-        return
-    if not are_parallel(files):
-        yield from columns_of_pairs(read_lines(files, bad.on_error), bad)
-        return
-    for lines in read_parallel(files, bad.on_error):
-        if bad_lines := [line for line in lines if line.cause]:
-            bad.add(bad_lines[0].error(bad_lines[0].cause))
-            lines = tuple(replace(line, text="", cause="") for line in lines)
-        yield lines
+        if self.parsed:
+            return
+        if not are_parallel(self.paths):
+            yield from columns_of_pairs(read_lines(self.paths, bad.on_error), bad)
+            return
+        for lines in read_parallel(self.paths, bad.on_error):
+            if bad_lines := [line for line in lines if line.cause]:
+                bad.add(bad_lines[0].error(bad_lines[0].cause))
+                lines = tuple(replace(line, text="", cause="") for line in lines)
+            yield lines
+
+    def countable(self) -> Sequence[str]:
+        """Return the files whose lines are the pairs."""
+        return self.paths[:1] if are_parallel(self.paths) else self.paths
 
 
 def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, Line]]:

@@ -18,7 +18,7 @@ import torch
 from synmt.components.output import ArcOutput
 from synmt.data.batches import in_batches
 from synmt.data.corpus import Corpus
-from synmt.data.records import UNNAMED, are_parallel, read_columns, source_records, target_form, target_records
+from synmt.data.records import BitextFiles, source_records, target_form, target_records
 from synmt.data.rows import lengths_of
 from synmt.data.words import Sides, say_warnings
 from synmt.device import autocast, local_device
@@ -33,7 +33,7 @@ from synmt.search.stream import words_of_sides
 from synmt.search.translation import WINDOW, Translator
 from synmt.search.tree_search import sums_over_strings
 from synmt.streams import BadInput, BadLines, Latest, Line, Notes, OnError, counted, windows, write_lines
-from synmt.text.tokenization import TextConfig, open_tokenizer
+from synmt.text.tokenization import open_tokenizer
 from synmt.text.vocabulary import END_TOKEN, structural
 from synmt.trees.arc_tokens import is_arc, write_tokens
 from synmt.trees.record import ParseRecord
@@ -84,7 +84,7 @@ NOTHING = ForcedPair(SourceFeatures([], words=0), [])
 
 
 def logprob_stream(model: Path, files: Sequence[str], config: LogprobConfig, device: str, on_error: OnError) -> None:
-    """Write a line for each pair of the files, as `read_columns`, to standard output, an empty one for an empty pair.
+    """Write a line for each pair of the files, as `BitextFiles`, to standard output, an empty one for an empty pair.
 
     A TMX file with more languages is read in those of the model. Raises BadInput for a bad line, or leaves it empty,
     with `on_error="blank"`. stderr reports how many lines were left empty, and how many subwords the model does not
@@ -95,11 +95,10 @@ def logprob_stream(model: Path, files: Sequence[str], config: LogprobConfig, dev
     sides = words_of_sides(folder.config, config)
     bad, notes, latest = BadLines(on_error), Notes(), Latest()
     source, target = folder.config.languages
-    text = TextConfig(source_language=source, target_language=target) if source != target else UNNAMED
-    found = scored(translator, sides, read_columns(files, bad, text), config, bad, notes, latest)
-    countable = files[:1] if are_parallel(files) else files
+    pairs = BitextFiles.open(files, {"source_language": source, "target_language": target} if source != target else {})
+    found = scored(translator, sides, pairs.columns(bad), config, bad, notes, latest)
     has_trees = bool(folder.config.target.linearization.trees)
-    write_lines((_line(forced, has_trees, config) for forced in found), latest.pauses, countable)
+    write_lines((_line(forced, has_trees, config) for forced in found), latest.pauses, pairs.countable())
     say_warnings(bad, notes, *sides)
 
 

@@ -1,19 +1,26 @@
 """Reads the segments of TMX 1.4, XLIFF 1.2 and XLIFF 2 files, and writes the files with other targets.
 
-Python's XML parser reports the place of each tag in bytes. A file is read as pieces, each with all bytes up to the end
-of a translation unit, so all bytes but those of new targets stay as they are. Memory is bounded by the largest unit.
+- `_Reader` cuts the bytes of a file into pieces, each up to the end of a translation unit, and notes where the elements
+  of the unit are: Python's XML parser reports the place of each tag in bytes. So all bytes but those of new targets
+  stay as they are.
+- `ExchangeFile.open` parses a file once, and chooses its languages. Only the end of a file shows that it is well-formed
+  and which languages it has; until then its units wait in a temporary file. Memory is bounded by the largest unit.
+- `ExchangeFile.pieces` finds the source and the target of each segment among the elements of a unit.
 
 A file may come from a stranger: entities must not be declared, external ones are not read, and the size of a unit and
-the depth of elements are bounded. A file is read twice: first to check it, and to find its languages.
+the depth of elements are bounded.
 """
 
 import html
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from weakref import finalize
 from xml.parsers import expat
+
+import msgspec
 
 from synmt.streams import BadInput, BadLines, Line, Message, readable
 from synmt.streams.inputs import CHUNK, EXCHANGE, open_input
@@ -79,27 +86,81 @@ class Piece:
         return before.rstrip().encode(self.encoding)
 
 
+class _Element(msgspec.Struct, array_like=True):
+    """An element of a unit, by places in the bytes of the file.
+
+    key: its language or number; around: the index of the element around it in the unit, -1 if there is none; begin,
+    after: where its start tag begins and its end tag ends; inside, end: where its content begins and ends.
+    """
+
+    name: str
+    key: str
+    around: int
+    begin: int
+    inside: int = -1
+    end: int = -1
+    after: int = -1
+
+
+class _Unit(msgspec.Struct, array_like=True):
+    """A translation unit with the bytes before it. start: where the bytes begin in the file; begin, after: where the
+    unit begins and ends; line: the number of its first line, 0 for bytes after the last unit."""
+
+    start: int
+    begin: int
+    line: int
+    elements: list[_Element] = []
+    after: int = -1
+    raw: bytes = b""
+
+    def text(self, begin: int, end: int, encoding: str) -> str:
+        """Return the text between two places in the file."""
+        return self.raw[begin - self.start : end - self.start].decode(encoding)
+
+
+class _Spool:
+    """Units in a temporary file, which can be read several times."""
+
+    def __init__(self) -> None:
+        from tempfile import TemporaryFile  # slow to load
+
+        self._file = TemporaryFile()  # noqa: SIM115 (closed below)
+        finalize(self, self._file.close)
+
+    def add(self, unit: _Unit) -> None:
+        packed = msgspec.msgpack.encode(unit)
+        self._file.write(len(packed).to_bytes(8, "big") + packed)
+
+    def __iter__(self) -> Iterator[_Unit]:
+        place = 0
+        while self._file.seek(place) == place and (size := self._file.read(8)):
+            yield msgspec.msgpack.decode(self._file.read(int.from_bytes(size, "big")), type=_Unit)
+            place += 8 + int.from_bytes(size, "big")
+
+
 @dataclass(frozen=True)
 class ExchangeFile:
-    """A file that has been checked. form: a key of UNITS; languages: of its sources and targets, "" if unknown."""
+    """A file that has been parsed. form: a key of UNITS; languages: of its sources and targets, "" if unknown."""
 
     path: str
     form: str
     languages: tuple[str, str]
+    encoding: str
+    units: _Spool
 
     @classmethod
     def open(cls, path: str, source: str | None = None, target: str | None = None) -> "ExchangeFile":
-        """Check a file, and choose the languages: those given, or the only pair in the file. Raises BadInput."""
+        """Parse a file, and choose the languages: those given, or the only pair in the file. Raises BadInput."""
         if not Path(path).is_file():
             raise BadInput("TMX and XLIFF cannot be read from a pipe: give a file", readable(path))
-        reader = _ExchangeReader(path, None)
-        for _ in reader.pieces():
-            pass
+        reader, units = _Reader(path), _Spool()
+        for unit in reader.units():
+            units.add(unit)
         try:
             chosen = _of_tmx(reader, source, target) if reader.form == "tmx" else _of_xliff(reader, source, target)
         except ValueError as error:
             raise BadInput(str(error), readable(path)) from None
-        return cls(path, reader.form, chosen)
+        return cls(path, reader.form, chosen, reader.encoding, units)
 
     @property
     def primary(self) -> tuple[str, str]:
@@ -107,8 +168,10 @@ class ExchangeFile:
         return primary(self.languages[0]), primary(self.languages[1])
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield the pieces; their bytes make up the file. Raises BadInput."""
-        return _ExchangeReader(self.path, self.languages).pieces()
+        """Yield the pieces; their bytes make up the file."""
+        for unit in self.units:
+            segments = list(self._segments(unit)) if unit.line else []
+            yield Piece(unit.raw, unit.begin - unit.start, segments, self.encoding)
 
     def columns(self, bad: BadLines) -> Iterator[tuple[Line, Line]]:
         """Yield the text of the source and the target of each segment; both are empty if one has bad markup."""
@@ -122,9 +185,60 @@ class ExchangeFile:
         source, target = bad.read(Line("", name, segment.line), lambda _: segment.texts, ("", ""))
         return Line(source, name, segment.line), Line(target, name, segment.line)
 
+    def _segments(self, unit: _Unit) -> Iterator[Segment]:
+        """Yield the segments of a unit: one of a TMX file; of an XLIFF file, those of <seg-source>, if it has any."""
+        elements = unit.elements
+        if self.form == "tmx":
+            segs = {each.key: each for each in reversed(elements) if each.name == "seg"}  # of variants, the first
+            source, target = (segs.get(each.lower()) for each in self.languages)
+            yield self._segment(unit, source, target, elements[source.around] if source else None)
+            return
+        whole = {each.name: each for each in elements if each.name != "mrk"}
+        marked = [each for each in elements if each.name == "mrk"]
+        targets = {each.key: each for each in marked if elements[each.around] is whole.get("target")}
+        sources = [each for each in marked if elements[each.around] is whole.get("seg-source")]
+        for each in sources:
+            yield self._segment(unit, each, targets.get(each.key), None)
+        if not sources and "source" in whole:
+            before = whole.get("seg-source", whole["source"])
+            yield self._segment(unit, whole["source"], whole.get("target"), before)
+
+    def _segment(
+        self, unit: _Unit, source: _Element | None, target: _Element | None, before: _Element | None
+    ) -> Segment:
+        """Return a segment. before: the element that a missing target follows, None if there is no place for one."""
+
+        def content(element: _Element | None) -> str | None:
+            if element is None:
+                return None
+            return _CDATA.sub(_escaped, unit.text(element.inside, element.end, self.encoding))
+
+        if target is not None:
+            tag = unit.text(target.begin, target.inside, self.encoding)
+            if tag.endswith("/>"):
+                place, around = (target.begin, target.end), (f"{tag[:-2].rstrip()}>", f"</{_name(tag)}>")
+            else:
+                place, around = (target.inside, target.end), ("", "")
+        elif source is not None and before is not None:
+            indent = re.search(r"\s*\Z", unit.text(unit.start, before.begin, self.encoding))
+            tag, space = unit.text(source.begin, source.inside, self.encoding), indent[0] if indent else ""
+            place, around = (before.after, before.after), self._missing(tag, space)
+        else:
+            return Segment(content(source), None, unit.line)
+        within = place[0] - unit.start, place[1] - unit.start
+        return Segment(content(source), content(target), unit.line, within, around)
+
+    def _missing(self, tag: str, space: str) -> tuple[str, str]:
+        """Return the tags of a target that is missing. tag: of the source; space: before the source."""
+        prefix = _name(tag).rpartition(":")
+        name = f"{prefix[0]}{prefix[1]}"
+        if self.form == "tmx":
+            return f'{space}<{name}tuv {LANG}="{self.languages[1]}"><{name}seg>', f"</{name}seg></{name}tuv>"
+        return f"{space}<{name}target>", f"</{name}target>"
+
 
 def open_exchange(files: Sequence[str], source: str | None = None, target: str | None = None) -> list[ExchangeFile]:
-    """Check files, and choose the same languages in all. Raises BadInput, also for a file of lines among them."""
+    """Parse files, and choose the same languages in all. Raises BadInput, also for a file of lines among them."""
     for each in files:
         if not each.endswith(EXCHANGE):
             raise BadInput(f"does not end in .tmx, .xlf or .xliff, unlike {readable(files[0])}", readable(each))
@@ -145,14 +259,12 @@ class Kept:
     is_pair: bool = True
 
 
-def columns_of_units(
-    files: Sequence[str], languages: tuple[str | None, str | None], bad: BadLines, waiting: deque[Kept]
-) -> Iterator[tuple[Line, Line]]:
+def columns_of_units(files: Sequence[ExchangeFile], bad: BadLines, waiting: deque[Kept]) -> Iterator[tuple[Line, Line]]:
     """Yield the text of the source and the target of each unit of a TMX file, and append its bytes to those that wait.
     Raises BadInput, also for several files, and for XLIFF, whose units stand for places in a document."""
-    first, *others = open_exchange(files, *languages)
+    first, *others = files
     if others or first.form != "tmx":
-        raise BadInput("only lines and a single TMX file can be filtered, not XLIFF", readable(files[-1]))
+        raise BadInput("only lines and a single TMX file can be filtered, not XLIFF", readable(files[-1].path))
     for piece in first.pieces():
         waiting.append(Kept(piece.raw, piece.without_unit(), bool(piece.segments)))
         for segment in piece.segments:
@@ -165,7 +277,7 @@ def unfit_for_xml(text: str) -> str:
     return f"U+{ord(found[0]):04X}" if found else ""
 
 
-def _of_tmx(reader: "_ExchangeReader", source: str | None, target: str | None) -> tuple[str, str]:
+def _of_tmx(reader: "_Reader", source: str | None, target: str | None) -> tuple[str, str]:
     """Return the languages of a TMX file. Raises ValueError."""
     found = list(reader.languages.values())
     if source is None and reader.source_language.lower() not in ("", "*all*"):
@@ -198,7 +310,7 @@ def _named(found: Sequence[str], asked: str) -> str:
     return alike[0]
 
 
-def _of_xliff(reader: "_ExchangeReader", source: str | None, target: str | None) -> tuple[str, str]:
+def _of_xliff(reader: "_Reader", source: str | None, target: str | None) -> tuple[str, str]:
     """Return the languages of an XLIFF file. Raises ValueError."""
     found = list(reader.pairs)
     if len(found) > 1:
@@ -220,50 +332,22 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names) or "no language"
 
 
-@dataclass(slots=True)
-class _Part:
-    """An element of a unit, by the places of its bytes in the file: of its start tag, of its content, and of what
-    follows it.
+class _Reader:
+    """Reads the units of a file, and the languages in it."""
 
-    key: its language or number; depth: how many elements are around it; around: the part around it, if any.
-    """
-
-    name: str
-    key: str
-    begin: int
-    depth: int
-    around: "_Part | None" = None
-    inside: int = -1
-    end: int = -1
-    after: int = -1
-
-
-@dataclass(slots=True)
-class _Unit:
-    """A translation unit: where it begins and ends, its first line, how many elements are around it, and its parts."""
-
-    begin: int
-    line: int
-    depth: int
-    after: int = -1
-    parts: list[_Part] = field(default_factory=list)
-
-
-class _ExchangeReader:
-    """Reads a file, and the languages in it."""
-
-    def __init__(self, path: str, wanted: tuple[str, str] | None) -> None:
-        self.path, self.wanted = path, wanted
+    def __init__(self, path: str) -> None:
+        self.path = path
         self.form = self.source_language = ""
         self.languages: dict[str, str] = {}  # of TMX, by their names in lower case
         self.pairs: dict[tuple[str, str], None] = {}  # of XLIFF
         self.encoding = "utf-8"
         self._stack: list[tuple[str, bool]] = []  # names of open elements, and whether they are translated
-        self._open: list[_Part] = []
         self._unit: _Unit | None = None
-        self._due: list[tuple[_Part | _Unit, str]] = []  # places that the next event has
-        self._raw, self._offset, self._safe = bytearray(), 0, 0
-        self._done: list[Piece] = []
+        self._open: list[tuple[int, int]] = []  # open elements of the unit, by their index and their depth
+        self._depth = 0  # of the unit
+        self._due: list[tuple[_Element | _Unit, str]] = []  # places that the next event has
+        self._raw, self._offset, self._safe = bytearray(), 0, 0  # bytes that are in no unit yet, and where they begin
+        self._done: list[_Unit] = []
         self._parser = expat.ParserCreate()
         self._parser.XmlDeclHandler = self._declare
         self._parser.StartElementHandler = self._start
@@ -272,7 +356,8 @@ class _ExchangeReader:
         self._parser.EntityDeclHandler = self._refuse_entity
         self._parser.SkippedEntityHandler = self._skip_entity
 
-    def pieces(self) -> Iterator[Piece]:
+    def units(self) -> Iterator[_Unit]:
+        """Yield the units; their bytes make up the file. Raises BadInput."""
         name = readable(self.path)
         try:
             with open_input(self.path, CHUNK) as stream:
@@ -289,8 +374,8 @@ class _ExchangeReader:
                     if len(self._raw) > LARGEST:
                         raise ValueError(f"more than {LARGEST} bytes before the end of a unit")
                 self._parser.Parse(b"", True)
+                self._cut(self._offset + len(self._raw))
                 yield from self._taken()
-                yield Piece(bytes(self._raw), len(self._raw), [], self.encoding)
         except expat.ExpatError as error:
             raise BadInput(f"not well-formed XML: {expat.ErrorString(error.code)}", name, error.lineno) from None
         except (ValueError, LookupError) as error:  # also for unknown encodings
@@ -300,7 +385,7 @@ class _ExchangeReader:
         if not self.form:
             raise BadInput("neither TMX nor XLIFF", name)
 
-    def _taken(self) -> Iterator[Piece]:
+    def _taken(self) -> Iterator[_Unit]:
         yield from self._done
         self._done.clear()
 
@@ -319,14 +404,13 @@ class _ExchangeReader:
 
     def _arrive(self, place: int) -> None:
         """Note the place of an event, where the tag before it ends."""
-        for part, name in self._due:
-            setattr(part, name, place)
+        for due, name in self._due:
+            setattr(due, name, place)
         self._due.clear()
         if self._unit is None:
             self._safe = place
         elif self._unit.after >= 0:
-            unit, self._unit = self._unit, None
-            self._cut(unit.after, unit)
+            self._cut(self._unit.after)
             self._safe = place
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -343,11 +427,11 @@ class _ExchangeReader:
         self._stack.append((name, translated))
         self._languages_of(name, attributes)
         if self._unit is None and name == UNITS[self.form]:
-            self._unit = _Unit(place, self._parser.CurrentLineNumber, depth)
-        elif self._unit and translated and (part := self._part(name, above, attributes, place)):
-            self._unit.parts.append(part)
-            self._open.append(part)
-            self._due.append((part, "inside"))
+            self._unit, self._depth = _Unit(self._offset, place, self._parser.CurrentLineNumber), depth
+        elif self._unit and translated and (element := self._element(self._unit, name, above, attributes, place)):
+            self._open.append((len(self._unit.elements), depth))
+            self._unit.elements.append(element)
+            self._due.append((element, "inside"))
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
         """Recognize the format by the outermost element."""
@@ -369,92 +453,39 @@ class _ExchangeReader:
             names = ("source-language", "target-language") if self.form == "xliff1" else ("srcLang", "trgLang")
             self.pairs.setdefault((attributes.get(names[0], ""), attributes.get(names[1], "")), None)
 
-    def _part(self, name: str, above: str, attributes: dict[str, str], place: int) -> _Part | None:
-        """Return the part of a unit that an element is, if it is one."""
-        around, depth = self._open[-1] if self._open else None, len(self._stack) - 1
+    def _element(self, unit: _Unit, name: str, above: str, attributes: dict[str, str], place: int) -> _Element | None:
+        """Return an element that belongs to a unit, None for other elements. above: the name of the one around it."""
+        around = self._open[-1][0] if self._open else -1
         if self.form == "tmx":
             if (name, above) == ("tuv", "tu"):
-                language = attributes.get(LANG, attributes.get("lang", ""))
-                return _Part(name, language.lower(), place, depth)
-            is_part = (name, above) == ("seg", "tuv") and around
-            return _Part(name, around.key, place, depth, around) if around and is_part else None
-        if above == UNITS[self.form] and name in ("source", "target", "seg-source"):
-            return _Part(name, "", place, depth)
-        is_segment = name == "mrk" and attributes.get("mtype") == "seg" and around
-        return _Part(name, attributes.get("mid", ""), place, depth, around) if around and is_segment else None
+                return _Element(name, attributes.get(LANG, attributes.get("lang", "")).lower(), -1, place)
+            if (name, above) == ("seg", "tuv") and self._open:
+                return _Element(name, unit.elements[around].key, around, place)
+        elif above == UNITS[self.form] and name in ("source", "target", "seg-source"):
+            return _Element(name, "", -1, place)
+        elif name == "mrk" and attributes.get("mtype") == "seg" and self._open:
+            return _Element(name, attributes.get("mid", ""), around, place)
+        return None
 
     def _end(self, tag: str) -> None:
         place = self._parser.CurrentByteIndex
         self._arrive(place)
         self._stack.pop()
         depth = len(self._stack)
-        if self._open and self._open[-1].depth == depth:
-            part = self._open.pop()
-            part.end = place
-            self._due.append((part, "after"))
-        elif self._unit and self._unit.depth == depth:
+        if self._unit and self._open and self._open[-1][1] == depth:
+            element = self._unit.elements[self._open.pop()[0]]
+            element.end = place
+            self._due.append((element, "after"))
+        elif self._unit and self._depth == depth:
             self._due.append((self._unit, "after"))
 
-    def _cut(self, place: int, unit: _Unit | None = None) -> None:
-        """End a piece at a place of the file."""
-        raw = bytes(self._raw[: place - self._offset])
-        begin = unit.begin - self._offset if unit else len(raw)
-        segments = list(self._segments(unit, raw)) if unit and self.wanted is not None else []
-        del self._raw[: len(raw)]
-        self._done.append(Piece(raw, begin, segments, self.encoding))
-        self._offset = place
-
-    def _segments(self, unit: _Unit, raw: bytes) -> Iterator[Segment]:
-        """Yield the segments of a unit: one of a TMX file; of an XLIFF file, those of <seg-source>, if it has any."""
-        if self.form == "tmx":
-            segs = {part.key: part for part in reversed(unit.parts) if part.name == "seg"}  # of variants, the first
-            source, target = (segs.get(each.lower()) for each in self.wanted or ())
-            yield self._segment(unit, raw, source, target, source and source.around)
-            return
-        whole = {part.name: part for part in unit.parts if part.name != "mrk"}
-        marked = [part for part in unit.parts if part.name == "mrk" and part.around]
-        targets = {part.key: part for part in marked if part.around is whole.get("target")}
-        sources = [part for part in marked if part.around is whole.get("seg-source")]
-        for each in sources:
-            yield self._segment(unit, raw, each, targets.get(each.key), None)
-        if not sources and "source" in whole:
-            before = whole.get("seg-source", whole["source"])
-            yield self._segment(unit, raw, whole["source"], whole.get("target"), before)
-
-    def _segment(
-        self, unit: _Unit, raw: bytes, source: _Part | None, target: _Part | None, before: _Part | None
-    ) -> Segment:
-        """Return a segment. before: the element that a missing target follows, None if there is no place for one."""
-
-        def decoded(begin: int, end: int) -> str:
-            return raw[begin - self._offset : end - self._offset].decode(self.encoding)
-
-        def content(part: _Part | None) -> str | None:
-            return None if part is None else _CDATA.sub(_escaped, decoded(part.inside, part.end))
-
-        if target is not None:
-            tag = decoded(target.begin, target.inside)
-            if tag.endswith("/>"):
-                place, around = (target.begin, target.end), (f"{tag[:-2].rstrip()}>", f"</{_name(tag)}>")
-            else:
-                place, around = (target.inside, target.end), ("", "")
-        elif source is not None and before is not None:
-            indent = re.search(r"\s*\Z", decoded(self._offset, before.begin))
-            space = indent[0] if indent else ""
-            place, around = (before.after, before.after), self._missing(decoded(source.begin, source.inside), space)
-        else:
-            return Segment(content(source), None, unit.line)
-        within = place[0] - self._offset, place[1] - self._offset
-        return Segment(content(source), content(target), unit.line, within, around)
-
-    def _missing(self, tag: str, space: str) -> tuple[str, str]:
-        """Return the tags of a target that is missing. tag: of the source; space: before the source."""
-        prefix = _name(tag).rpartition(":")
-        name = f"{prefix[0]}{prefix[1]}"
-        if self.form == "tmx":
-            language = self.wanted[1] if self.wanted else ""
-            return f'{space}<{name}tuv {LANG}="{language}"><{name}seg>', f"</{name}seg></{name}tuv>"
-        return f"{space}<{name}target>", f"</{name}target>"
+    def _cut(self, place: int) -> None:
+        """End the unit, or bytes without one, at a place of the file."""
+        unit = self._unit or _Unit(self._offset, place, 0)
+        unit.raw = bytes(self._raw[: place - self._offset])
+        del self._raw[: len(unit.raw)]
+        self._done.append(unit)
+        self._unit, self._offset = None, place
 
 
 def _escaped(found: re.Match[str]) -> str:

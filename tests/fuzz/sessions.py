@@ -24,7 +24,7 @@ from synmt.alignment.choice import used_by
 from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.pairs import read_pairs
 from synmt.data.batches import Sources
-from synmt.data.records import read_columns, source_records
+from synmt.data.records import BitextFiles, source_records
 from synmt.data.words import sides_of, sides_of_model
 from synmt.model.config import ModelConfig
 from synmt.model.files import ASIDE
@@ -575,7 +575,7 @@ def links_of_model(folder: Path, corpus: Corpus, source: Random, random_method: 
     assert aligner.text
     text = sides_of(aligner.text.languages, aligner.text.tokenizer, aligner.text.words)
     limit, bad = int(float(asked.get("--max-words", "1000"))), BadLines("blank")
-    columns = read_columns([str(corpus.table)], bad)
+    columns = BitextFiles([str(corpus.table)]).columns(bad)
     pairs = list(read_pairs(columns, aligner.needs(), text, limit, bad))
     whole = [number for number, pair in enumerate(pairs) if pair.source.tokens and pair.target.tokens]
     heuristic = asked.get("--symmetrize", aligner.heuristic)

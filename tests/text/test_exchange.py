@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from synmt.cli.program import run
 from synmt.streams import BadInput, BadLines
 from synmt.text import exchange
 from synmt.text.exchange import ExchangeFile, open_exchange
@@ -148,3 +149,34 @@ def test_memory_is_bounded_by_a_unit(tmp_path: Path) -> None:
         finally:
             tracemalloc.stop()
     assert peaks[2] < 1.2 * peaks[1], peaks
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["align", "--method", "hmm", "--hmm-encoder", "none"],
+        ["link", "aligner"],
+        ["filter", "aligner", "--min-confidence", "0"],
+        ["symmetrize", "links", "--tree-links", "--pairs"],
+        ["lexicon", "links"],
+        ["strip-markup"],
+        ["markup", "--aligner", "aligner"],
+    ],
+    ids=" ".join,
+)
+def test_a_file_is_parsed_once(command: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    parsers = iter([exchange.expat.ParserCreate()])
+    monkeypatch.setattr(exchange.expat, "ParserCreate", lambda: next(parsers))
+    assert run([*command, "pairs.tmx"]) == 0
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exchange")
+    pairs = [("the red house", "das rote Haus"), ("the old tree", "der alte Baum"), ("the tree", "der Baum")]
+    (folder / "pairs.tmx").write_text(TMX.format("en", "".join(tu(en=en, de=de) for en, de in pairs)))
+    (folder / "links").write_text("0-0 1-1 2-2\n0-0 1-1 2-2\n0-0 1-1\n")
+    method = ["--method", "hmm", "--hmm-encoder", "none"]
+    assert run(["align", *method, str(folder / "pairs.tmx"), "--out", str(folder / "aligner")]) == 0
+    return folder
