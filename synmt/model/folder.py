@@ -67,9 +67,12 @@ def read_folder_config(path: Path, kind: type[Config]) -> tuple[Config, dict[str
             )
             raise ValueError(f"expected {next(names)}, found {next(names)}")
         model = dict(fields["model"])
-        config = kind.read(model)
-        if unknown := model.keys() - config.fields().keys():
-            raise ValueError(f"unknown field {min(unknown)!r}")
+        try:
+            config = kind.read(model)
+            if unknown := model.keys() - config.fields().keys():
+                raise TypeError(f"unknown field {min(unknown)!r}")
+        except TypeError as error:
+            raise ValueError(f"{error}; if another version of synmt wrote it, train the model again") from None
         training = dict(fields["training"])
     return config, training
 

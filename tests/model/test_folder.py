@@ -109,7 +109,7 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
     ("model", {"words": {"tokenizer": "moses", "share": 2}}, "the share cannot be 2"),
     ("model", {"words": ["moses"]}, ""),
     ("model", {"target": {"components": 5}}, ""),
-    ("model", {"surprise": 1}, "unknown field 'surprise'"),
+    ("model", {"surprise": 1}, "unknown field 'surprise'; if another version of synmt wrote it, train the model again"),
     ("network", {"surprise": 1}, "surprise"),
     ("network", {"width": "16"}, "width cannot be '16'"),
     ("network", {"width": 2**60}, "width cannot be"),
