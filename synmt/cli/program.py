@@ -114,13 +114,17 @@ Examples:
 """
 
 
-@click.command(cls=LazyCommands, context_settings=CONTEXT, epilog=EPILOG)
-@click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_versions,
-    help="Show the versions of synmt, Python and libraries and exit.",
+cli = LazyCommands(
+    help="Syntax-aware neural machine translation, word alignment and projection.",
+    epilog=EPILOG,
+    context_settings=CONTEXT,
+    params=[
+        click.Option(
+            ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_show_versions,
+            help="Show the versions of synmt, Python and libraries and exit.",
+        ),
+    ],
 )  # fmt: skip
-def cli() -> None:
-    """Syntax-aware neural machine translation, word alignment and projection."""
 
 
 def reported(name: str, work: Callable[[], int | None], mark: str = "") -> int:
