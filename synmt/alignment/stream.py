@@ -75,7 +75,7 @@ def link_stream(
     aligner = given.open()
     sides = sides_for(aligner, text)
     bad = BadLines(on_error)
-    columns = with_progress(files.columns(bad), "pairs", partial(count_lines, files.countable()))
+    columns = with_progress(files.columns(bad), "pairs", lambda: count_lines(files.countable()))
     pairs = read_pairs(columns, needed(aligner, config), sides, config.max_words, bad)
     with processes(jobs, aligning(aligner, config), _open_aligning, given, config) as run:
         _write(run, pairs, advice(config))
@@ -184,7 +184,7 @@ def align_stream(
         sides = sides_of(text.languages, text.tokenizer or "words")
         check_links([fit.guide], files, needs, config.max_words, sides, on_error)
     notes = Notes()
-    columns = with_progress(files.columns(bad), "pairs", partial(count_lines, files.countable()), "reading")
+    columns = with_progress(files.columns(bad), "pairs", lambda: count_lines(files.countable()), "reading")
     with fitted(fit, columns, config, text, bad, notes, say) as fitting:
         if os.environ.get("RANK", "0") == "0":
             notes.say()
