@@ -157,10 +157,6 @@ class RunFolder:
     def log(self, path: Path) -> Path:
         return self.beside("steps", path, ".log")
 
-    def in_progress(self, path: Path) -> Path:
-        """Return the file in which a process collects the output for a path."""
-        return self.beside("steps", path, ".new")
-
     def fingerprint_of(self, path: Path) -> str:
         """Return the fingerprint of an input: for a folder that the run makes, such as a model, a checksum of its
         inputs, or "none" if it does not exist yet; for anything else a checksum of its content. Raises BadInput, also
@@ -306,7 +302,7 @@ class RunFolder:
         lines: turns the file with the output of the command, or a file that does not exist without a command, into the
         lines to write.
         """
-        written = self.in_progress(path)
+        written = self.beside("steps", path, ".new")
         found = self.beside("steps", path, ".found") if lines else written
         cost = self.run(command, self.log(path), found) if command else Cost()
         if lines:

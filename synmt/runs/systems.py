@@ -205,10 +205,6 @@ def _check_reference(path: Path, purpose: str) -> None:
         pass
 
 
-def model_of(folder: RunFolder, training: Training) -> Path:
-    return folder.path / training.name
-
-
 def translation_of(folder: RunFolder, training: Training, test: str) -> Path:
     return folder.path / f"{training.name}.{test}"
 
@@ -265,7 +261,7 @@ class Systems(Work):
         return [
             SystemOutput(
                 each.size, test, each.system, each.seed, translation_of(self.folder, each, test), pair.target,
-                model_of(self.folder, each),
+                self.folder.path / each.name,
                 self._costs_of(each, test) if COST in self.run.metrics else None,
                 pair,
             )
@@ -275,7 +271,7 @@ class Systems(Work):
 
     def described(self) -> Iterator[str]:
         for name, model in self.plan.models.items():
-            if line := described(name, components_of(model.fields())):
+            if line := described(name, components_of(model.source.components, model.target.components)):
                 yield line
 
     def _parse_all(self) -> dict[str, Path]:
@@ -328,7 +324,7 @@ class Systems(Work):
         self.sets[test] = found
 
     def _train(self, training: Training, train: ParallelFiles, dev: ParallelFiles) -> None:
-        model = model_of(self.folder, training)
+        model = self.folder.path / training.name
         options = {**training.options, **_data(train, dev), "seed": training.seed, "out": model}
         command = Command("train", {}, options)
 
@@ -350,23 +346,23 @@ class Systems(Work):
         needs: Sequence[Path] = (),
     ) -> None:
         """Add the step that translates with a model. needs: inputs besides the model and the source."""
-        files = {"model": model_of(self.folder, training), "source": source}
-        has_trees = training.writes_trees and not path.is_relative_to(self.folder.path / "data")
-        trees = trees_of(self.folder, path)
+        files = {"model": self.folder.path / training.name, "source": source}
+        of_dev = path.is_relative_to(self.folder.path / "data")
+        trees = trees_of(self.folder, path) if training.writes_trees and not of_dev else None
 
         def command() -> Command:
-            return Command("translate", files, {**options(), **({"format": "jsonl"} if has_trees else {})})
+            return Command("translate", files, {**options(), **({"format": "jsonl"} if trees else {})})
 
         def work() -> Cost:
-            return self.folder.write(path, command(), partial(_with_trees, trees) if has_trees else None)
+            return self.folder.write(path, command(), partial(_with_trees, trees) if trees else None)
 
-        others = (trees,) if has_trees else ()
+        others = (trees,) if trees else ()
         name, needs = ("translating", what), [*files.values(), *needs]
         self.add(name, path, lambda: command().inputs, work, needs, command, others, anew=True)
 
     def _add_costs(self, training: Training, test: str, pair: ParallelFiles) -> None:
         """Add the step that computes a model's cost of a test's references, summed over trees if it writes trees."""
-        path, model = self._costs_of(training, test), model_of(self.folder, training)
+        path, model = self._costs_of(training, test), self.folder.path / training.name
         options = {"sum-trees": SUM_TREES, **on_error_of(self.run.options.get("translate", {}))}
         command = Command("logprob", {"model": model, "source": pair.source, "target": pair.target}, options)
         self.add_command(("measuring", f"{test} with {training.title}"), path, command, anew=True)

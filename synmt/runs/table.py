@@ -2,7 +2,7 @@
 
 import re
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -355,15 +355,16 @@ def _learning(made: Sequence[Record], folders: Sequence[Path]) -> Learning:
     updates = [max(updates[-1] for updates, _ in read_curves(each).points.values()) for each in with_log]
     configs = [read_config(each) for each in with_log if (each / CONFIG_FILE).exists()]
     examples = [each["training"]["examples"] for each in configs if "examples" in each.get("training", {})]
-    components = components_of(configs[0]["model"]) if configs and "aligner" not in configs[0] else {}
+    model = configs[0]["model"] if configs and "aligner" not in configs[0] else None
+    components = components_of(model["source"], model["target"]["components"]) if model else {}
     minutes = float(np.mean([each.cpu_seconds for each in made])) / 60
     megabytes = max((each.megabytes for each in made if each.megabytes), default=None)
     return Learning(minutes, megabytes, updates, examples, components)
 
 
-def components_of(model: Mapping[str, Any]) -> dict[str, str]:
-    """Return the components of both sides of a translation model. model: the fields of its config."""
-    return {"encoder": "+".join(model["source"]), "decoder": "+".join(model["target"]["components"])}
+def components_of(encoder: Iterable[str], decoder: Iterable[str]) -> dict[str, str]:
+    """Return the components of both sides of a translation model by side. encoder, decoder: their names."""
+    return {"encoder": "+".join(encoder), "decoder": "+".join(decoder)}
 
 
 def described(name: str, components: Mapping[str, str]) -> str:

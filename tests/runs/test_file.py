@@ -143,7 +143,7 @@ def components(run: RunFile, name: str, own: Options, place: str) -> tuple[str, 
         (model,) = plan(given, OUT).models.values()
     except ValueError:
         return None
-    return tuple(components_of(model.fields()).values())
+    return tuple(components_of(model.source.components, model.target.components).values())
 
 
 def test_the_name_of_a_system_chooses_its_components_only_where_no_option_does(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_run_says_what_a_system_is_whose_name_does_not_say_it(tmp_path: Path) 
         ((name, model),) = planned_of(
             re.sub(r"(?ms)^\[systems\].*", f"[systems]\n{system}\n", RUN), tmp_path
         ).models.items()
-        assert described(name, components_of(model.fields())) == line
+        assert described(name, components_of(model.source.components, model.target.components)) == line
 
 
 def test_files_in_options_are_taken(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from synmt.runs.commands import Command, Options
 from synmt.runs.file import ParallelFiles, RunFile
 from synmt.runs.run import Run
 from synmt.runs.steps import Cost, RunFolder, do_all
-from synmt.runs.systems import Systems, Training, model_of, translation_of, translation_of_dev, trees_of
+from synmt.runs.systems import Systems, Training, translation_of, translation_of_dev, trees_of
 from synmt.streams import BadInput, WrongUsage
 from tests.cli.commands import warm_command
 
@@ -95,20 +95,25 @@ def test_no_two_outputs_share_a_path() -> None:
         for system in NAMES:
             for seed in (1, 11):
                 training = Training(system, seed, size, {})
-                things += [model_of(folder, training)]
+                things += [folder.path / training.name]
                 translations = [translation_of(folder, training, test) for test in TESTS]
                 things += [*translations, *(trees_of(folder, each) for each in translations)]
                 things += [translation_of_dev(folder, training, {"alpha": value}) for value in (1, 1.0, "../x", "1.")]
     places = [
         each
         for path in things
-        for each in (path, folder.log(path), folder.in_progress(path), folder.beside("steps", path, ".found"))
+        for each in (
+            path,
+            folder.log(path),
+            folder.beside("steps", path, ".new"),
+            folder.beside("steps", path, ".found"),
+        )
     ]
     every = [os.path.normpath(each) for each in places]
     assert len(set(every)) == len(every)
     assert all(each.startswith("out/") for each in every)
     folders = {str(parent) for each in every for parent in Path(each).parents}
-    models = {str(model_of(folder, Training(*key, {}))) for key in product(NAMES, (1, 11), (None, 1, 11))}
+    models = {str(folder.path / Training(*key, {}).name) for key in product(NAMES, (1, 11), (None, 1, 11))}
     assert not folders & (set(every) - models)
 
 
