@@ -17,7 +17,7 @@ from synmt.model.files import write_output
 from synmt.runs.aligners import Aligners
 from synmt.runs.file import LOSS, RunFile, read_run, safe_path, with_options
 from synmt.runs.projections import Projections
-from synmt.runs.steps import RunFolder, Step, StepProgress, do_all
+from synmt.runs.steps import PARSING, RunFolder, Step, StepProgress, do_all
 from synmt.runs.systems import Systems
 from synmt.runs.table import (
     Measured,
@@ -90,7 +90,7 @@ class Run:
         check_apart([("--out", str(folder))], [str(file), *map(str, run.files())])
         with _naming(file):
             work = KINDS[run.kind](place, run, jobs)
-        if run.options.get("parse") and not any(each.verb == "parsing" for each in work.steps):
+        if run.options.get("parse") and not any(each.verb == PARSING for each in work.steps):
             raise BadInput("parse has no effect: this run parses no text", str(file))
         for own in by_test(work.outputs()) if run.segments else []:
             for each in run.segments.values():

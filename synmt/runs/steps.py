@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import TopologicalSorter
 from io import FileIO
-from itertools import groupby
 from pathlib import Path
 from shlex import join
 
@@ -35,6 +34,7 @@ from synmt.streams.decoding import decoded
 from synmt.streams.process import Interruption
 
 PROGRAM = [sys.executable, "-m", "synmt.cli.step"]  # runs a command of synmt that ends with this process
+PARSING = "parsing"  # the verb of steps that parse
 NOTE = "note: "  # marks a note in the log of a process; the run prints it on stderr without this mark
 PLACE = re.compile(r"update \d+ of \d+")  # how a line about the progress of a training run begins
 POLL = 0.1  # seconds between two attempts to lock a file, or two looks at a process
@@ -341,31 +341,23 @@ def _append(log: FileIO, record: Record) -> None:
 
 
 def do_all(folder: RunFolder, steps: Sequence[Step], jobs: int) -> None:
-    """Do the steps that are not done, up to `jobs` at a time; each parse uses that many processes itself.
+    """Do the steps that are not done, up to `jobs` at a time, and report each one.
 
-    Before any work, and again before and after parsing, existing output is compared with its inputs. Raises BadInput,
-    and Interrupted once the running processes have saved their work.
+    A step waits for the steps that it needs. One that parses starts `jobs` processes itself, so it runs alone, and
+    before all others that are ready. Of these, the deepest goes first, so that a model translates before the next one
+    trains; otherwise they follow the list.
+
+    Before any work, and again after each parse, existing output is compared with its inputs. Raises BadInput, and
+    Interrupted once the running processes have saved their work.
     """
-
-    def todo(steps: Iterable[Step]) -> list[Step]:
-        known: dict[Path, bool] = {}
-        return [step for step in steps if not folder.is_done(step, known)]
-
-    for parsing, group in groupby(todo(steps), key=lambda step: step.verb == "parsing"):
-        do(folder, todo(group), 1 if parsing else jobs)
-
-
-def do(folder: RunFolder, steps: Sequence[Step], jobs: int = 1) -> None:
-    """Do steps, up to `jobs` at a time, and report each one. A step waits for the steps that it needs.
-
-    Of the steps that are ready, the deepest goes first, so that a model translates before the next one trains;
-    otherwise they follow the list. Raises as `do_all`.
-    """
-    progress = {verb: StepProgress(total, jobs) for verb, total in Counter(step.verb for step in steps).items()}
-    places = {step: place for place, step in enumerate(steps)}
-    order = TopologicalSorter({step: [each for each in step.needs if each in places] for step in steps})
+    known: dict[Path, bool] = {}
+    steps = [step for step in steps if not folder.is_done(step, known)]
+    totals = Counter(step.verb for step in steps)
+    progress = {verb: StepProgress(total, 1 if verb == PARSING else jobs) for verb, total in totals.items()}
+    ranks = {step: (step.verb != PARSING, -step.depth, place) for place, step in enumerate(steps)}
+    order = TopologicalSorter({step: [each for each in step.needs if each in ranks] for step in steps})
     order.prepare()
-    ready, running = list[Step](), set[Future[Step]]()
+    ready, running, parses = list[Step](), set[Future[Step]](), False
 
     def work(step: Step) -> Step:
         began = progress[step.verb].begin(step.name)
@@ -376,12 +368,18 @@ def do(folder: RunFolder, steps: Sequence[Step], jobs: int = 1) -> None:
     with Interruption() as interruption, ThreadPoolExecutor(jobs) as pool:
         try:
             while order.is_active():
-                ready = sorted([*ready, *order.get_ready()], key=lambda step: (-step.depth, places[step]))
-                while ready and len(running) < jobs:
-                    running.add(pool.submit(work, ready.pop(0)))
+                ready = sorted([*ready, *order.get_ready()], key=ranks.__getitem__)
+                while ready and len(running) < (1 if parses or ready[0].verb == PARSING else jobs):
+                    step = ready.pop(0)
+                    parses = step.verb == PARSING
+                    running.add(pool.submit(work, step))
                 with interruption.at_once():
                     ended, running = wait(running, return_when=FIRST_COMPLETED)
                 order.done(*(each.result() for each in ended))
+                if parses:
+                    parses, known = False, {}
+                    for step in steps:
+                        folder.is_done(step, known)
         except BaseException:
             folder.stop()
             raise

@@ -9,7 +9,7 @@ import msgspec
 from synmt.data.records import Form, source_form
 from synmt.runs.commands import STDIN, Command, Options, parsed
 from synmt.runs.file import ParallelFiles, RunFile
-from synmt.runs.steps import Cost, RunFolder, Step, paths_in
+from synmt.runs.steps import PARSING, Cost, RunFolder, Step, paths_in
 from synmt.runs.table import Chosen, SystemOutput
 from synmt.streams import BadInput, Message, OnError, counted, read_lines, read_parallel
 from synmt.streams.inputs import without_compression
@@ -107,7 +107,7 @@ class Work:
             raise BadInput(Message("parse: {}", error)) from None
         part = str(path.parent.relative_to(self.folder.path / "data" / "parsed"))
         command = Command("parse", {"text": text}, {**options, "jobs": self.jobs})
-        return self.add_command(("parsing", part), path, command, anew=anew)
+        return self.add_command((PARSING, part), path, command, anew=anew)
 
     def add_cut(self, size: int | None, train: ParallelFiles, on_error: OnError = "fail") -> ParallelFiles:
         """Add the steps that cut the first `size` training pairs, and return their files."""

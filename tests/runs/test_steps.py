@@ -358,6 +358,27 @@ def test_a_model_translates_before_another_starts_to_train(jobs: int, tmp_path: 
     assert len(begun) == 18
 
 
+def test_a_step_that_parses_runs_alone(tmp_path: Path) -> None:
+    """It starts as many processes as the run may have."""
+    folder, running = steps.RunFolder(tmp_path), list[str]()
+
+    def work(path: Path) -> steps.Cost:
+        running.append(path.suffix)
+        time.sleep(0.01)
+        assert running == [".parsed"] or (".parsed" not in running and len(running) <= 3)
+        running.remove(path.suffix)
+        path.touch()
+        return steps.Cost()
+
+    plan = Work(folder, RunFile(None, None, {}, {}), 3)
+    for verb, end, needed in (("cutting", ".cut", ""), (steps.PARSING, ".parsed", ".cut"), ("training", "", ".parsed")):
+        for name in "abcdef":
+            path, needs = folder.path / f"{name}{end}", [folder.path / f"{name}{needed}"] if name < "d" else []
+            plan.add((verb, path.name), path, {}, partial(work, path), needs)
+    steps.do_all(folder, plan.steps, 3)
+    assert all(folder.is_done(step, {}) for step in plan.steps)
+
+
 def test_a_resumed_run_keeps_its_order(tmp_path: Path) -> None:
     """Wherever a run is stopped, it trains its models in the order of the run file."""
 
