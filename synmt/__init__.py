@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from synmt.alignment.config import AlignConfig as AlignConfig
     from synmt.alignment.config import SymmetrizeConfig as SymmetrizeConfig
-    from synmt.alignment.embeddings.aligner import Embeddings as Embeddings
-    from synmt.alignment.hmm.aligner import Hmm as Hmm
-    from synmt.alignment.neural_hmm.aligner import NeuralHmm as NeuralHmm
+    from synmt.alignment.embeddings.config import EmbeddingsConfig as EmbeddingsConfig
+    from synmt.alignment.hmm.config import HmmConfig as HmmConfig
+    from synmt.alignment.neural_hmm.config import NeuralHmmConfig as NeuralHmmConfig
     from synmt.api.alignment import Aligner as Aligner
     from synmt.api.alignment import WordLinks as WordLinks
     from synmt.api.alignment import align as align
@@ -68,9 +68,9 @@ os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
 
 _NAMES = {
     "synmt.alignment.config": "AlignConfig SymmetrizeConfig",
-    "synmt.alignment.embeddings.aligner": "Embeddings",
-    "synmt.alignment.hmm.aligner": "Hmm",
-    "synmt.alignment.neural_hmm.aligner": "NeuralHmm",
+    "synmt.alignment.embeddings.config": "EmbeddingsConfig",
+    "synmt.alignment.hmm.config": "HmmConfig",
+    "synmt.alignment.neural_hmm.config": "NeuralHmmConfig",
     "synmt.api.alignment": "Aligner WordLinks align link symmetrize",
     "synmt.api.parsing": "parse",
     "synmt.api.projection": "markup project strip_markup",

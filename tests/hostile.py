@@ -25,7 +25,7 @@ import torch
 from safetensors.torch import load, save_file
 
 from synmt.alignment.aligner import FittedText
-from synmt.alignment.published.mask_align.aligner import MaskAlign, MaskAlignConfig
+from synmt.alignment.published.mask_align.config import MaskAlignConfig, MaskAlignModelConfig
 from synmt.cli import main
 from synmt.model.config import ModelConfig
 from synmt.model.export import export
@@ -84,10 +84,12 @@ def good_export(path: Path) -> Path:
     return path / "good"
 
 
-def good_aligner(path: Path) -> ModelFolder[MaskAlignConfig]:
+def good_aligner(path: Path) -> ModelFolder[MaskAlignModelConfig]:
     """Return an untrained mask-align model."""
     plain, (_, vocabulary) = source_side({"sequence": {}}), tiny.sources_and_vocabulary("sequence")
-    config = MaskAlignConfig(MaskAlign(), False, (plain, plain), FittedText(("en", "de"), "none"), tiny.CONFIG)
+    config = MaskAlignModelConfig(
+        MaskAlignConfig(), False, (plain, plain), FittedText(("en", "de"), "none"), tiny.CONFIG
+    )
     folder = ModelFolder(path, config, Bpe(CODES), (vocabulary, vocabulary), {"seed": 1})
     folder.save()
     save_tensors(folder.parameters, folder.new_model().state_dict())

@@ -1,4 +1,4 @@
-"""Word aligners, each one class (aligner.py), and the code that reads sentence pairs and writes links.
+"""Word aligners, each with a config (aligner.py), and the code that reads sentence pairs and writes links.
 
 Other packages add aligners under the entry point `synmt.aligners`.
 """
@@ -9,7 +9,7 @@ from synmt.registry import Registry, attribute, parts_of
 
 
 class Methods(Registry):
-    """The aligners by method; methods joined by `+` are known, too, if they are different."""
+    """The configs of aligners by method; methods joined by `+` are known, too, if they are different."""
 
     def __getitem__(self, name: str) -> Any:
         if "+" not in name:
@@ -23,14 +23,14 @@ class Methods(Registry):
         return len({*parts}) == len(parts) and all(super(Methods, self).__contains__(part) for part in parts)
 
     def named(self, name: str) -> Any:
-        """Return the aligner of a method. Raises ValueError for an unknown one, and for one that is joined twice."""
+        """Return the config of a method. Raises ValueError for an unknown one, and for one that is joined twice."""
         for part in parts_of(name):
             super().named(part)
         return self[name]
 
 
 PUBLISHED = {  # published neural aligners
-    "mask-align": "synmt.alignment.published.mask_align.aligner:MaskAlign",
+    "mask-align": "synmt.alignment.published.mask_align.config:MaskAlignConfig",
     "naive-att": "synmt.alignment.published.naive_att:NaiveAtt",
     "naive-att-last": "synmt.alignment.published.naive_att_last:NaiveAttLast",
     "shift-att": "synmt.alignment.published.shift_att:ShiftAtt",
@@ -43,13 +43,13 @@ PUBLISHED = {  # published neural aligners
 ALIGNERS = Methods(
     "synmt.aligners",
     {
-        "auto": "synmt.alignment.auto:Auto",
-        "hmm": "synmt.alignment.hmm.aligner:Hmm",
-        "neural-hmm": "synmt.alignment.neural_hmm.aligner:NeuralHmm",
+        "auto": "synmt.alignment.auto:AutoConfig",
+        "hmm": "synmt.alignment.hmm.config:HmmConfig",
+        "neural-hmm": "synmt.alignment.neural_hmm.config:NeuralHmmConfig",
         **PUBLISHED,
-        "embeddings": "synmt.alignment.embeddings.aligner:Embeddings",
-        "eflomal": "synmt.alignment.statistical:Eflomal",
-        "systran-align": "synmt.alignment.statistical:SystranAlign",
+        "embeddings": "synmt.alignment.embeddings.config:EmbeddingsConfig",
+        "eflomal": "synmt.alignment.statistical:EflomalConfig",
+        "systran-align": "synmt.alignment.statistical:SystranAlignConfig",
     },
     noun="method",
 )

@@ -1,30 +1,33 @@
-"""The interface of aligners, and their folder. Imports neither numpy nor torch, so that `--help` is fast.
+"""The two classes of a method, and the folder of an aligner. Imports neither numpy nor torch, so that `--help` is fast.
 
-An aligner is one class, a frozen dataclass: some of its fields are its options, the others hold what it has learned.
-`fit` and `open` return an aligner that is ready to align.
+A method has a config, a frozen dataclass whose fields are its options, and an aligner, which the config fits to a
+bitext or loads from a folder: `HmmConfig(rounds=3).fit(bitext, how)`, `HmmConfig.load(folder, device)`. The aligner
+returns the `links` of pairs, and can `save` itself.
 
 A folder holds the aligner's own files and config.json. The latter is written last, so its presence shows that the
 folder is complete:
 
     {"aligner": name, "model": {"options": …, "languages": …, "tokenizer": …, "words": …, and the aligner's own fields}}
 
-The methods of an aligner raise BadInput; `needs` and `fit` also raise WrongUsage for incompatible settings.
+All of these raise BadInput; `needs` of a config and `fit` also raise WrongUsage for incompatible settings.
 """
 
 import hashlib
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.config import Heuristic, LinksBy
+from synmt.alignment.config import OF_WEIGHTS, Heuristic, LinksBy
 from synmt.model.config import check_text
 from synmt.model.files import CONFIG_FILE, check_new, locked, naming, read_config, write_config
 from synmt.model.fingerprint import check_same, fingerprint_of
-from synmt.options import chosen, settings_of
+from synmt.options import Checked, Preset, chosen, settings_of
+from synmt.registry import attribute
 from synmt.streams import BadInput, Message, Notes, WrongUsage
 from synmt.streams.process import random_numbers_kept
 from synmt.text.links import DirectedLinks, Link, write_links
@@ -39,7 +42,7 @@ KnownWords = tuple[Words | None, Words | None]  # of source and target
 Needs = tuple[frozenset[str], frozenset[str]]  # fields that the records of a source and of a target must have
 NO_NEEDS: Needs = (frozenset(), frozenset())
 Settings = Mapping[str, Any]
-T = TypeVar("T", bound="AlignmentMethod")
+Config = TypeVar("Config", bound="MethodConfig")
 
 
 @dataclass(frozen=True)
@@ -96,42 +99,95 @@ class Fitting:
     notes: Notes = field(default_factory=Notes)
 
 
-@runtime_checkable
-class AlignmentMethod(Protocol):
-    """The interface of the classes in ALIGNERS.
+@dataclass(frozen=True)
+class MethodConfig(Checked):
+    """The options of a method, which are its fields: the base of the classes in ALIGNERS.
 
-    heuristic: how links are chosen by default; text: None until it is fitted or opened.
-    Class attributes that an aligner may have:
-    uses(given), a class method: the names of the options that it uses besides its own, such as `guide`, `resume`,
-    `device`, and options of training, of the network and of links (OF_LINKS and larger sets), depending on the options
-    given. Without it, an aligner uses OF_WEIGHTS.
-    parts: other aligners, whose options it shares. subfolders: one of them exists once a fit has begun.
-    guide: the aligner that supplies links to learn from, by default. of_guide: its own options that need given links.
-    presets: the values of --preset, the default first. several: whether several processes can fit it together.
+    aligner: `module:class` of the aligners that the method fits, imported when one is fitted or loaded.
     cites: its papers, as in synmt.citations; by default, the papers of its parts.
-    cost(settings, pairs, cells), a class method: a line about the time that fitting takes; cells: Σ J × I.
+    presets: the values of --preset, the default first.
+    parts: other methods, whose options it shares.
+    guide: the method that supplies links to learn from, by default; of_guide: its own options that need given links.
+    subfolders: one of them, or of its parts, exists once a fit has begun.
+    several: whether several processes can fit it together.
     """
 
-    @property
-    def heuristic(self) -> Heuristic: ...
-
-    @property
-    def text(self) -> FittedText | None: ...
-
-    def needs(self, settings: Settings | None = None) -> Needs:
-        """Return the fields that records must have: for fitting with these settings or, if None, for aligning."""
-
-    def fit(self, bitext: FitBitext, how: Fitting) -> Self:
-        """Learn from the bitext, and save the result in `how.out`."""
-
-    def save(self, folder: Path) -> None:
-        """Write all files that `open` reads to another folder."""
+    aligner: ClassVar[str] = ""
+    cites: ClassVar[tuple[str, ...]] = ()
+    presets: ClassVar[Mapping[str, Preset]] = {}
+    parts: ClassVar[tuple[str, ...]] = ()
+    guide: ClassVar[str] = ""
+    of_guide: ClassVar[tuple[str, ...]] = ()
+    subfolders: ClassVar[tuple[str, ...]] = ()
+    several: ClassVar[bool] = False
 
     @classmethod
-    def open(cls, folder: Path, device: str) -> Self: ...
+    def uses(cls, given: Settings) -> frozenset[str]:
+        """Return the names of the options that the method uses besides its own, depending on the options given: of
+        links, training and the network, and `guide`, `models`, `preset`, `resume`, `device` and encoders."""
+        return OF_WEIGHTS
 
-    def align(self, pairs: "Sequence[SentencePair]") -> "Sequence[SoftLinks | DirectedLinks]":
-        """Align a few hundred pairs in order. No side is empty."""
+    @classmethod
+    def cost(cls, settings: Settings, pairs: int, cells: int) -> str:
+        """Return a line about the time that a fit takes, or "". cells: Σ J × I of the pairs."""
+        return ""
+
+    def fit(self, bitext: FitBitext, how: Fitting) -> "FittedAligner":
+        """Return an aligner that has learned from the bitext, and is saved in `how.out`."""
+        aligner: FittedAligner = attribute(self.aligner).fit(self, bitext, how)
+        return aligner
+
+    @classmethod
+    def load(cls, folder: Path, device: str) -> "FittedAligner":
+        """Return the aligner of a folder."""
+        aligner: FittedAligner = attribute(cls.aligner).load(cls, folder, device)
+        return aligner
+
+    def needs(self, settings: Settings) -> Needs:
+        """Return the fields that the records of a fit must have. settings: all that are given, by name."""
+        return NO_NEEDS
+
+
+class FittedAligner(ABC):
+    """An aligner that is fitted: the base of the classes that a method's `aligner` names.
+
+    config: the options of its method; text: what it was fitted to.
+    """
+
+    config: MethodConfig
+    text: FittedText
+
+    @property
+    @abstractmethod
+    def heuristic(self) -> Heuristic:
+        """How links are chosen by default."""
+
+    @property
+    def temperature(self) -> float:
+        """Divide the log-odds of its scores by this, and they are probabilities."""
+        return 1.0
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, config: Any, bitext: FitBitext, how: Fitting) -> "FittedAligner":
+        """Learn from the bitext, and save the result in `how.out`. config: of its method."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, method: type[Any], folder: Path, device: str) -> "FittedAligner":
+        """Load a saved aligner. method: the class of its config, or of another that can read its models."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write all files that `load` reads to another folder."""
+
+    def needs(self) -> Needs:
+        """Return the fields that the records of pairs to align must have."""
+        return NO_NEEDS
+
+    @abstractmethod
+    def links(self, pairs: "Sequence[SentencePair]") -> "Sequence[SoftLinks | DirectedLinks]":
+        """Return the links of each of a few hundred pairs, in order, or their weights. No side is empty."""
 
 
 @runtime_checkable
@@ -149,25 +205,18 @@ class TwoReadings(Protocol):
     links_by: LinksBy
 
 
-@runtime_checkable
-class Tempered(Protocol):
-    """An aligner whose scores are probabilities with a known temperature."""
-
-    temperature: float
-
-
-def new_aligner(name: str, settings: Settings) -> AlignmentMethod:
-    """Return an aligner; settings that it does not have are ignored. Raises WrongUsage."""
+def method_config(name: str, settings: Settings) -> MethodConfig:
+    """Return the config of a method; settings that it does not have are ignored. Raises WrongUsage."""
     try:
         kind = ALIGNERS.named(name)
-        made: AlignmentMethod = kind(**chosen(kind, settings, f"{name}-"))
+        config: MethodConfig = kind(**chosen(kind, settings, f"{name}-"))
     except ValueError as error:
         raise WrongUsage(str(error)) from None
-    return made
+    return config
 
 
-def open_aligner(folder: Path, name: str | None, device: str) -> AlignmentMethod:
-    """Open a saved aligner by the method that made it, or by another that can read its models. Raises BadInput."""
+def load_aligner(folder: Path, name: str | None, device: str) -> FittedAligner:
+    """Load a saved aligner by the method that made it, or by another that can read its models. Raises BadInput."""
     if name is None:
         name = read_config(folder).get("aligner")
         if name == "hmms":
@@ -180,24 +229,23 @@ def open_aligner(folder: Path, name: str | None, device: str) -> AlignmentMethod
     except ValueError as error:
         raise WrongUsage(str(error)) from None
     with random_numbers_kept():
-        opened: AlignmentMethod = kind.open(folder, device)
-    return opened
+        aligner: FittedAligner = kind.load(folder, device)
+    return aligner
 
 
-def is_begun(folder: Path, kind: Any) -> bool:
-    """Return whether a fit of an aligner or aligner class has begun to fill a folder."""
-    return any((folder / name).exists() for name in (CONFIG_FILE, *getattr(kind, "subfolders", ())))
+def is_begun(folder: Path, kind: type[MethodConfig]) -> bool:
+    """Return whether a fit of a method has begun to fill a folder."""
+    return any((folder / name).exists() for name in (CONFIG_FILE, *kind.parts, *kind.subfolders))
 
 
-def name_of(aligner: Any) -> str:
-    """Return the name of an aligner or of an aligner class."""
-    kind = aligner if isinstance(aligner, type) else type(aligner)
-    return next((name for name, each in ALIGNERS.items() if each is kind), "+".join(getattr(kind, "parts", ())))
+def name_of(kind: type[MethodConfig]) -> str:
+    """Return the name of a method."""
+    return next((name for name, each in ALIGNERS.items() if each is kind), "+".join(kind.parts))
 
 
-def options_of(aligner: Any) -> dict[str, Any]:
-    """Return the options of an aligner by name."""
-    return {each.name: getattr(aligner, each.name) for each in settings_of(type(aligner))}
+def options_of(config: MethodConfig) -> dict[str, Any]:
+    """Return the options of a method by name."""
+    return {each.name: getattr(config, each.name) for each in settings_of(type(config))}
 
 
 @contextmanager
@@ -209,40 +257,39 @@ def new_folder(how: Fitting) -> Iterator[Path]:
         yield how.out
 
 
-def write_saved(folder: Path, aligner: AlignmentMethod, **own: Any) -> None:
+def write_saved(folder: Path, config: MethodConfig, text: FittedText, **own: Any) -> None:
     """Write the config of a folder; own: the aligner's own fields. Raises BadInput."""
-    assert aligner.text
-    fields = {"options": options_of(aligner), **asdict(aligner.text), **own}
-    write_config(folder, {"aligner": name_of(aligner), "model": fields})
+    fields = {"options": options_of(config), **asdict(text), **own}
+    write_config(folder, {"aligner": name_of(type(config)), "model": fields})
 
 
-def fingerprint(aligner: AlignmentMethod, bitext: FitBitext) -> dict[str, object]:
+def fingerprint(config: MethodConfig, bitext: FitBitext) -> dict[str, object]:
     """Return the inputs and options of a fitted aligner, for its folder: a checksum of each input and of each file that
     an option names, and all other options as they are. Raises BadInput."""
-    name, files = name_of(aligner), {each.name for each in settings_of(type(aligner)) if each.metavar == "FILE"}
+    name, files = name_of(type(config)), {each.name for each in settings_of(type(config)) if each.metavar == "FILE"}
     options = {
         f"--{name}-{each}".replace("_", "-"): fingerprint_of(Path(value))
         if each in files and value is not None
         else value
-        for each, value in options_of(aligner).items()
+        for each, value in options_of(config).items()
     }
     return {**inputs_of(bitext.pairs, bitext.guide), **options}
 
 
-def check_fitted(folder: Path, aligner: AlignmentMethod, bitext: FitBitext, others: Settings) -> None:
-    """Raise BadInput if a folder's aligner was fitted to other pairs or links, or with options other than `aligner`'s
-    and `others`, which older folders do not name.
+def check_fitted(folder: Path, config: MethodConfig, bitext: FitBitext, others: Settings) -> None:
+    """Raise BadInput if a folder's aligner was fitted to other pairs or links, or with options other than those of the
+    config and `others`, which older folders do not name.
 
     The folder records its `fingerprint` and these others.
     """
-    fields = read_saved(folder, type(aligner))
+    fields = read_saved(folder, type(config))
     with naming(folder / CONFIG_FILE):
         before = {**others, **fields.get("fingerprint", {})}
-    check_same(folder, before, {**fingerprint(aligner, bitext), **others}, "was fitted")
+    check_same(folder, before, {**fingerprint(config, bitext), **others}, "was fitted")
 
 
-def read_saved(folder: Path, kind: type[AlignmentMethod]) -> dict[str, Any]:
-    """Return the fields in the config of an aligner of this kind. Raises BadInput.
+def read_saved(folder: Path, kind: type[MethodConfig]) -> dict[str, Any]:
+    """Return the fields in the config of an aligner of this method. Raises BadInput.
 
     In older folders of some aligners, these fields are at the top level.
     """
@@ -254,12 +301,12 @@ def read_saved(folder: Path, kind: type[AlignmentMethod]) -> dict[str, Any]:
         return saved
 
 
-def read_aligner(folder: Path, kind: type[T]) -> T:
-    """Return an aligner with the options and text of a folder; the caller adds its parameters. Raises BadInput."""
+def read_fitted(folder: Path, kind: type[Config]) -> tuple[Config, FittedText]:
+    """Return the options of a folder's aligner, and the text that it was fitted to. Raises BadInput."""
     saved = read_saved(folder, kind)
     with naming(folder / CONFIG_FILE):
         options = saved["options"] if settings_of(kind) else {}  # older folders name none
-        return kind(**options, text=FittedText.read(saved))  # type: ignore[call-arg]
+        return kind(**options), FittedText.read(saved)
 
 
 def copy_saved(folder: Path, to: Path) -> None:

@@ -5,15 +5,17 @@ These two make different mistakes, because one counts words in tables and the ot
 `hmm` with an encoder, `neural-hmm` has nothing to add. Imports no numpy, so that `--help` is fast.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import ClassVar
 
 from synmt.alignment import encoders
-from synmt.alignment.aligner import Settings, new_aligner
-from synmt.alignment.hmm.aligner import Hmm
-from synmt.alignment.joined import Joined
-from synmt.alignment.neural_hmm.aligner import NeuralHmm, epochs_for
+from synmt.alignment.aligner import FittedAligner, Settings
+from synmt.alignment.hmm.config import HmmConfig
+from synmt.alignment.joined import JoinedConfig
+from synmt.alignment.neural_hmm.config import NeuralHmmConfig, epochs_for
+from synmt.options import config_of
 from synmt.streams import Message
 
 HMM, NEURAL = "hmm", "neural-hmm"
@@ -29,21 +31,23 @@ START = 3, 0.6e9
 
 
 @dataclass(frozen=True)
-class Auto(Joined):
+class AutoConfig(JoinedConfig):
     """`hmm`, and `neural-hmm` unless `hmm` has chosen to use an encoder and no option of `neural-hmm` is given."""
 
     parts: ClassVar[tuple[str, ...]] = (HMM, NEURAL)
-    subfolders: ClassVar[tuple[str, ...]] = parts
 
-    def suffices(self, settings: Settings) -> bool:
-        hmm = self.fitted.get(HMM)
-        return isinstance(hmm, Hmm) and hmm.encoder == "auto" and hmm.has_encoder and not _others(settings)
+    def suffices(self, fitted: Mapping[str, FittedAligner], settings: Settings) -> bool:
+        from synmt.alignment.hmm.aligner import Hmm
+
+        hmm = fitted.get(HMM)
+        has_encoder = isinstance(hmm, Hmm) and hmm.config.encoder == "auto" and hmm.encoder is not None
+        return has_encoder and not _others(settings)
 
     @classmethod
     def cost(cls, settings: Settings, pairs: int, cells: int) -> str:
         """Return the estimated time of a fit, and of alternatives; cells: Σ J × I of the pairs."""
-        hmm, neural, others = new_aligner(HMM, settings), new_aligner(NEURAL, settings), _others(settings)
-        assert isinstance(hmm, Hmm) and isinstance(neural, NeuralHmm)
+        hmm, neural = config_of(HmmConfig, settings, "hmm_"), config_of(NeuralHmmConfig, settings, "neural_hmm_")
+        others = _others(settings)
         if hmm.encoder == "auto" and encoders.installed() and not others:
             of_words = SECONDS * cells * min(hmm.pairs or pairs, pairs) / pairs + SECONDS_ALIGNED * cells / 3
             per_pair = SECONDS_ENCODED * 2 * (cells / pairs) ** 0.5

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from synmt.alignment import ALIGNERS, DEFAULT
-from synmt.alignment.config import ALL_OF_LINKS, OF_WEIGHTS, AlignConfig, AlignerConfig, LinksConfig
+from synmt.alignment.config import ALL_OF_LINKS, AlignConfig, AlignerConfig, LinksConfig
 from synmt.components import ENCODER_COMPONENTS
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.source import ENCODERS, encoders_of
@@ -52,13 +52,11 @@ def default_method(resumed: Path | None) -> str:
 def used_by(name: str, given: Mapping[str, Any]) -> frozenset[str]:
     """Return the options that a method uses: its own options, the options of its parts and of the method that it learns
     from, and shared options. given: the given options by name, which the result may depend on."""
-    made = ALIGNERS[name]
-    used = made.uses(given) if hasattr(made, "uses") else OF_WEIGHTS
-    parts = getattr(made, "parts", ())
-    used |= frozenset(option_names(made, f"{name}-")).union(*(used_by(part, given) for part in parts))
-    used -= OF_ONE if parts else set()
-    if (teacher := getattr(made, "guide", "")) and not given.get("guide"):
-        used |= used_by(teacher, given) - used_by(teacher, {}).intersection(SHARED)
+    kind = ALIGNERS[name]
+    used = kind.uses(given).union(option_names(kind, f"{name}-"), *(used_by(part, given) for part in kind.parts))
+    used -= OF_ONE if kind.parts else set()
+    if kind.guide and not given.get("guide"):
+        used |= used_by(kind.guide, given) - used_by(kind.guide, {}).intersection(SHARED)
     for option in used.intersection(ENCODERS):
         components = str(given.get(option, "")).split("+")
         used |= {
@@ -113,11 +111,11 @@ def choose(given: Mapping[str, Any]) -> Choice:
     out = given.get("out")
     method = given.get("method") or default_method(Path(out) if out and given.get("resume") else None)
     used = used_by(method, given)
-    presets, preset = getattr(ALIGNERS[method], "presets", {}), given.get("preset")
+    presets, preset = ALIGNERS[method].presets, given.get("preset")
     if preset and "preset" in used and preset not in presets:
         raise WrongUsage(Message("{} has no --preset {}, only {}", method, preset, ", ".join(presets)))
-    kinds = {name: ALIGNERS[name] for name in (method, *getattr(ALIGNERS[method], "parts", ()))}
-    of_guide = [f"{name}-{each}" for name, kind in kinds.items() for each in getattr(kind, "of_guide", ())]
+    names = method, *ALIGNERS[method].parts
+    of_guide = [f"{name}-{each}" for name in names for each in ALIGNERS[name].of_guide]
     needs = {} if given.get("guide") else dict.fromkeys(of_guide, "--guide")
     needs |= {} if out else dict.fromkeys(used.intersection(("resume", *OF_FOLDER)), "--out")
     if used.intersection(OF_TREES) and not _reads_trees(given):
@@ -138,8 +136,8 @@ RULES, RULES_OF_LINK = Rules(choose, owners), Rules(choose_saved, owners)
 def defaults_of(method: str, preset: str | None) -> dict[str, Any]:
     """Return the settings of a method's preset, by default its first one, by the names of their options."""
     defaults: dict[str, Any] = {}
-    for name in (method, *getattr(ALIGNERS[method], "parts", ())):
-        presets: Mapping[str, Preset] = getattr(ALIGNERS[name], "presets", {})
+    for name in (method, *ALIGNERS[method].parts):
+        presets: Mapping[str, Preset] = ALIGNERS[name].presets
         if presets:
             chosen = presets.get(preset or "") or next(iter(presets.values()))
             defaults |= {each.replace("_", "-"): value for each, value in chosen.settings.items()}

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import msgspec
 import numpy as np
 
-from synmt.alignment.aligner import AlignmentMethod, Predictor, Tempered, TwoReadings, open_aligner
+from synmt.alignment.aligner import FittedAligner, Predictor, TwoReadings, load_aligner
 from synmt.alignment.config import JSON, OF_VOTES, AlignConfig, SymmetrizeConfig, Vote
 from synmt.alignment.derived import agreement, chunks, phrases, tree_links
 from synmt.alignment.extraction import ExtractedLinks, Extraction, SoftLinks, extract
@@ -22,21 +22,21 @@ from synmt.text.tokenization import Words, spans_of
 from synmt.trees.record import UNATTACHED
 
 Aligned = tuple[str, list[Link]]  # the line of a pair, and its links
-Reader = TypeVar("Reader", bound="AlignmentMethod | KnownLinks")
+Reader = TypeVar("Reader", bound="FittedAligner | KnownLinks")
 NO_SCORES = np.zeros((0, 0), np.float32)
 
 
 @dataclass(frozen=True)
 class Saved:
-    """An aligner in a folder. method: the method to open it as, by default the one that made it."""
+    """An aligner in a folder. method: the method to load it as, by default the one that made it."""
 
     folder: Path
     method: str | None
     device: str
 
-    def open(self) -> AlignmentMethod:
-        """Open it. Raises BadInput."""
-        return open_aligner(self.folder, self.method, self.device)
+    def load(self) -> FittedAligner:
+        """Load it. Raises BadInput."""
+        return load_aligner(self.folder, self.method, self.device)
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class KnownLinks:
     """
 
     heuristic: Vote
+    temperature: ClassVar[float] = 1.0
 
     @classmethod
     def of(cls, config: SymmetrizeConfig, files: int) -> "KnownLinks":
@@ -67,7 +68,7 @@ class KnownLinks:
         """How to get more links."""
         return "lower --threshold" if self.heuristic == "mean" else "try --heuristic union"
 
-    def align(self, pairs: Sequence[SentencePair]) -> Sequence[SoftLinks | DirectedLinks]:
+    def links(self, pairs: Sequence[SentencePair]) -> Sequence[SoftLinks | DirectedLinks]:
         if self.heuristic == "mean":
             return list(map(_votes, pairs))
         return [DirectedLinks(pair.links[0].keys(), pair.links[-1].keys(), _means(pair)) for pair in pairs]
@@ -90,9 +91,7 @@ def _means(pair: SentencePair) -> dict[Link, float]:
     return {link: total / len(pair.links) for link, total in sums.items()}
 
 
-def aligning(
-    aligner: AlignmentMethod | KnownLinks, config: AlignConfig
-) -> Callable[[list[SentencePair]], list[Aligned]]:
+def aligning(aligner: FittedAligner | KnownLinks, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
     """Return a function that turns pairs into lines, each with its links."""
 
     def align(pairs: list[SentencePair]) -> list[Aligned]:
@@ -103,7 +102,7 @@ def aligning(
 
 
 def aligned(
-    aligner: AlignmentMethod | KnownLinks, pairs: Sequence[SentencePair], config: AlignConfig
+    aligner: FittedAligner | KnownLinks, pairs: Sequence[SentencePair], config: AlignConfig
 ) -> Iterator[tuple[SentencePair, ExtractedLinks, list[bool] | None]]:
     """Yield each pair with its links and, if requested, its predictions; a pair with an empty side has neither. Raises
     BadInput."""
@@ -113,7 +112,7 @@ def aligned(
 
 
 def _aligned(
-    aligner: AlignmentMethod | KnownLinks, pairs: Sequence[SentencePair], config: AlignConfig
+    aligner: FittedAligner | KnownLinks, pairs: Sequence[SentencePair], config: AlignConfig
 ) -> Iterator[tuple[ExtractedLinks, list[bool] | None]]:
     """Yield the links and predictions of pairs without an empty side."""
     temperature = _temperature(aligner, config)
@@ -122,7 +121,7 @@ def _aligned(
     predicted: Sequence[list[bool] | None] = [None] * len(pairs)
     if config.predictions and isinstance(aligner, Predictor):
         predicted = aligner.predicted(pairs)
-    for pair, given, each in zip(pairs, aligner.align(pairs), predicted, strict=True):
+    for pair, given, each in zip(pairs, aligner.links(pairs), predicted, strict=True):
         try:
             links = extract(given, pair.source.tokens, pair.target.tokens, how)
         except ValueError as error:
@@ -139,11 +138,11 @@ def reading(aligner: Reader, config: AlignConfig) -> Reader:
     return aligner
 
 
-def _temperature(aligner: AlignmentMethod | KnownLinks, config: AlignConfig) -> float:
+def _temperature(aligner: FittedAligner | KnownLinks, config: AlignConfig) -> float:
     """Return the temperature of the scores, 1 if none are written."""
     if config.format not in JSON and not config.scores:
         return 1.0
-    return config.temperature or (aligner.temperature if isinstance(aligner, Tempered) else 1.0)
+    return config.temperature or aligner.temperature
 
 
 def _line(pair: SentencePair, extracted: ExtractedLinks, predicted: list[bool] | None, config: AlignConfig) -> str:
@@ -181,7 +180,7 @@ def linker_of(folder: Path, device: str, threshold: float | None) -> Linker:
 
     threshold: the least mean of a link, by default the aligner's own; None if its links have no mean.
     """
-    aligner = open_aligner(folder, None, device)
+    aligner = load_aligner(folder, None, device)
     if any(aligner.needs()):
         raise BadInput("this aligner needs trees of both sides: align first, and give the links", str(folder))
     has_mean = aligner.heuristic in ("harmonic", "mean")
@@ -190,8 +189,5 @@ def linker_of(folder: Path, device: str, threshold: float | None) -> Linker:
     def link(pairs: Sequence[SentencePair]) -> Iterator[dict[Link, float]]:
         return (found.links for _, found, _ in aligned(aligner, pairs, config))
 
-    text = aligner.text
-    if text is None:
-        return Linker(link, None, (None, None))
-    known = Words(text.tokenizer)
+    text, known = aligner.text, Words(aligner.text.tokenizer)
     return Linker(link, text.languages, (text.words[0] or known, text.words[1] or known))

@@ -14,7 +14,7 @@ else, so no other heuristic can be applied.
 import importlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from subprocess import CalledProcessError
@@ -24,14 +24,16 @@ from typing import Any, ClassVar, Self
 from synmt.alignment.aligner import (
     NO_NEEDS,
     FitBitext,
+    FittedAligner,
     FittedText,
     Fitting,
+    MethodConfig,
     Needs,
     Settings,
     copy_saved,
     fingerprint,
     new_folder,
-    read_aligner,
+    read_fitted,
     write_saved,
 )
 from synmt.alignment.config import OF_LINKS, Heuristic
@@ -85,52 +87,57 @@ def texts_of(pairs: Iterable[SentencePair]) -> list[Texts]:
 
 
 @dataclass(frozen=True)
-class Eflomal:
-    """priors: the file of priors; known: the links of the pairs that it was fitted to, by their texts."""
-
+class EflomalConfig(MethodConfig):
+    aligner: ClassVar[str] = "synmt.alignment.statistical:Eflomal"
     cites: ClassVar[tuple[str, ...]] = ("ostling2016efficient",)
-
-    text: FittedText | None = None
-    priors: Path = field(default=Path(), repr=False)
-    known: Mapping[Texts, DirectedLinks] = field(default_factory=dict, repr=False, compare=False)
-    heuristic: ClassVar[Heuristic] = "grow-diag-final-and"
 
     @classmethod
     def uses(cls, given: Settings) -> frozenset[str]:
         return OF_LINKS
 
-    def needs(self, settings: Settings | None = None) -> Needs:
+    def needs(self, settings: Settings) -> Needs:
         library(EFLOMAL, EFLOMAL)
         return NO_NEEDS
 
-    def fit(self, bitext: FitBitext, how: Fitting) -> Self:
+
+@dataclass(frozen=True)
+class Eflomal(FittedAligner):
+    """priors: the file of priors; known: the links of the pairs that it was fitted to, by their texts."""
+
+    config: EflomalConfig
+    text: FittedText
+    priors: Path
+    known: Mapping[Texts, DirectedLinks] = field(default_factory=dict)
+    heuristic: ClassVar[Heuristic] = "grow-diag-final-and"
+
+    @classmethod
+    def fit(cls, config: EflomalConfig, bitext: FitBitext, how: Fitting) -> Self:
         eflomal = library(EFLOMAL, EFLOMAL)
         with new_folder(how) as folder, quiet(EFLOMAL):
             texts = texts_of(bitext.pairs)
             forward, backward = _run(texts)
             with (folder / PRIORS_FILE).open("w", encoding="utf-8") as stream:
                 eflomal.write_priors(stream, *eflomal.calculate_priors(*zip(*texts, strict=True), forward, backward))
-            known = dict(zip(texts, _links(forward, backward), strict=True))
-            made = replace(self, text=bitext.text, priors=folder / PRIORS_FILE, known=known)
-            write_saved(folder, made, fingerprint=fingerprint(self, bitext))
-        return made
+            write_saved(folder, config, bitext.text, fingerprint=fingerprint(config, bitext))
+        known = dict(zip(texts, _links(forward, backward), strict=True))
+        return cls(config, bitext.text, folder / PRIORS_FILE, known)
 
     def save(self, folder: Path) -> None:
         copy_saved(self.priors.parent, folder)
 
     @classmethod
-    def open(cls, folder: Path, device: str) -> Self:
-        made, priors = read_aligner(folder, cls), folder / PRIORS_FILE
-        eflomal = library(EFLOMAL, EFLOMAL)
+    def load(cls, method: type[EflomalConfig], folder: Path, device: str) -> Self:
+        config, text = read_fitted(folder, method)
+        eflomal, priors = library(EFLOMAL, EFLOMAL), folder / PRIORS_FILE
         check_inside(folder, priors)
         with quiet(EFLOMAL), naming(priors), priors.open(encoding="utf-8") as stream:
             try:
                 eflomal.read_priors(stream)
             except (ValueError, IndexError):
                 raise ValueError("not a list of priors") from None
-        return replace(made, priors=priors)
+        return cls(config, text, priors)
 
-    def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
+    def links(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
         texts = texts_of(pairs)
         new = list(dict.fromkeys(text for text in texts if text not in self.known))
         links = dict(zip(new, _links(*_run(new, self.priors)), strict=True)) if new else {}
@@ -164,25 +171,31 @@ def _links(forward: Sequence[str], backward: Sequence[str]) -> list[DirectedLink
 
 
 @dataclass(frozen=True)
-class SystranAlign:
-    """folder: contains its files; model: the package's own aligner."""
-
+class SystranAlignConfig(MethodConfig):
+    aligner: ClassVar[str] = "synmt.alignment.statistical:SystranAlign"
     cites: ClassVar[tuple[str, ...]] = ("dyer2013simple",)
-
-    text: FittedText | None = None
-    folder: Path = field(default=Path(), repr=False)
-    model: Any = field(default=None, repr=False, compare=False)
-    heuristic: ClassVar[Heuristic] = "intersection"
 
     @classmethod
     def uses(cls, given: Settings) -> frozenset[str]:
         return frozenset()
 
-    def needs(self, settings: Settings | None = None) -> Needs:
+    def needs(self, settings: Settings) -> Needs:
         library(SYSTRAN, "systran-align")
         return NO_NEEDS
 
-    def fit(self, bitext: FitBitext, how: Fitting) -> Self:
+
+@dataclass(frozen=True)
+class SystranAlign(FittedAligner):
+    """folder: contains its files; model: the package's own aligner."""
+
+    config: SystranAlignConfig
+    text: FittedText
+    folder: Path
+    model: Any
+    heuristic: ClassVar[Heuristic] = "intersection"
+
+    @classmethod
+    def fit(cls, config: SystranAlignConfig, bitext: FitBitext, how: Fitting) -> Self:
         package = library(SYSTRAN, "systran-align")
         with new_folder(how) as folder, quiet(SYSTRAN):
             file = folder / "bitext"
@@ -196,22 +209,22 @@ class SystranAlign:
                 variational_bayes=True,
             )
             file.unlink()
-            write_saved(folder, replace(self, text=bitext.text), fingerprint=fingerprint(self, bitext))
-        return self.open(how.out, how.device)
+            write_saved(folder, config, bitext.text, fingerprint=fingerprint(config, bitext))
+        return cls.load(type(config), how.out, how.device)
 
     def save(self, folder: Path) -> None:
         copy_saved(self.folder, folder)
 
     @classmethod
-    def open(cls, folder: Path, device: str) -> Self:
-        made = read_aligner(folder, cls)
+    def load(cls, method: type[SystranAlignConfig], folder: Path, device: str) -> Self:
+        config, text = read_fitted(folder, method)
         package = library(SYSTRAN, "systran-align")
         for file in FILES:
             check_inside(folder, folder / file)
         with quiet(SYSTRAN):
-            return replace(made, folder=folder, model=package.Aligner(*(str(folder / file) for file in FILES)))
+            return cls(config, text, folder, package.Aligner(*(str(folder / file) for file in FILES)))
 
-    def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
+    def links(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
         sources = [plain_words(pair.source.tokens) for pair in pairs]
         targets = [plain_words(pair.target.tokens) for pair in pairs]
         with quiet(SYSTRAN):

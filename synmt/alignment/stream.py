@@ -11,21 +11,21 @@ from pathlib import Path
 from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import (
     NO_NEEDS,
-    AlignmentMethod,
     FitBitext,
+    FittedAligner,
     FittedText,
     Fitting,
+    MethodConfig,
     Needs,
-    Settings,
     is_begun,
+    method_config,
     name_of,
-    new_aligner,
 )
 from synmt.alignment.choice import used_by
 from synmt.alignment.config import AlignConfig, FitConfig, LexiconConfig, SymmetrizeConfig
 from synmt.alignment.derived import TREES
 from synmt.alignment.lexicon import Lexicon
-from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligned, aligning, reading
+from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligned, aligning
 from synmt.alignment.pairs import check_links, pairs_of_links, read_pairs, with_known_links
 from synmt.data.bitext import Bitext
 from synmt.data.records import BitextFiles, SentencePair
@@ -72,11 +72,11 @@ def link_stream(
     was fitted to none, or if it should be tokenized differently.
     Raises BadInput; with `on_error="blank"`, a bad line gets no links and is counted instead.
     """
-    aligner = given.open()
+    aligner = given.load()
     sides = sides_for(aligner, text)
     bad = BadLines(on_error)
     columns = with_progress(files.columns(bad), "pairs", lambda: count_lines(files.countable()))
-    pairs = read_pairs(columns, needed(aligner, config), sides, config.max_words, bad)
+    pairs = read_pairs(columns, needed(aligner.config, aligner.needs(), config), sides, config.max_words, bad)
     with processes(jobs, aligning(aligner, config), _open_aligning, given, config) as run:
         _write(run, pairs, advice(config))
     say_warnings(bad, Notes(), *sides)
@@ -86,7 +86,7 @@ def filter_stream(given: Saved, files: BitextFiles, least: float, text: TextConf
     """Write the pairs of the files whose links have at least this confidence to standard output, in constant memory;
     of a TMX file all but the other units. Raises BadInput.
     """
-    aligner, config = given.open(), AlignConfig(scores=True)
+    aligner, config = given.load(), AlignConfig(scores=True)
     sides, bad, waiting = sides_for(aligner, text), BadLines(on_error), deque[Kept]()
     latest, kept, total = Latest(), 0, 0
     columns: Iterator[tuple[Line, ...]]
@@ -94,7 +94,7 @@ def filter_stream(given: Saved, files: BitextFiles, least: float, text: TextConf
         columns = columns_of_units(files.parsed, bad, waiting)
     else:
         columns = _columns_and_lines(files.columns(bad), waiting)
-    pairs = read_pairs(columns, needed(aligner, config), sides, config.max_words, bad)
+    pairs = read_pairs(columns, needed(aligner.config, aligner.needs(), config), sides, config.max_words, bad)
     with LineWriter() as output:
         for window in windows(_followed(pairs, latest), WINDOW, FIRST_WINDOW, latest.pauses):
             for _, links, _ in aligned(aligner, window, config):
@@ -156,19 +156,18 @@ def known_links(config: SymmetrizeConfig, files: int) -> tuple[KnownLinks, Align
     return KnownLinks.of(config, files), config_of(AlignConfig, asdict(config))
 
 
-def sides_for(aligner: AlignmentMethod, text: TextConfig) -> Sides:
+def sides_for(aligner: FittedAligner, text: TextConfig) -> Sides:
     """Return how to make the words of pairs to be aligned. Raises BadInput for a language that differs from the
     aligner's."""
     own = aligner.text
-    languages = own.languages if own else text.languages
     given = text.source_language, text.target_language
-    for asked, language, known in zip(given, text.languages, languages, strict=True):
+    for asked, language, known in zip(given, text.languages, own.languages, strict=True):
         if asked and language != known:
-            fitted = " and ".join(languages)
+            fitted = " and ".join(own.languages)
             raise BadInput(f"the text is in {asked}, but the aligner was fitted to {fitted}: fit another aligner")
-    if text.tokenizer or not own:
-        return sides_of(languages, text.tokenizer or "words")
-    return sides_of(languages, own.tokenizer, own.words)
+    if text.tokenizer:
+        return sides_of(own.languages, text.tokenizer)
+    return sides_of(own.languages, own.tokenizer, own.words)
 
 
 def align_stream(
@@ -178,14 +177,9 @@ def align_stream(
 
     say: report on stderr how long the fit takes. Under torchrun, all processes fit and the first one aligns.
     """
-    bad = BadLines(on_error)
-    needs = needed(new_aligner(fit.method, fit.settings), config, fit.settings)
-    if fit.guide and any(needs):  # before parsing, which may take hours
-        sides = sides_of(text.languages, text.tokenizer or "words")
-        check_links([fit.guide], files, needs, config.max_words, sides, on_error)
-    notes = Notes()
+    bad, notes = BadLines(on_error), Notes()
     columns = with_progress(files.columns(bad), "pairs", lambda: count_lines(files.countable()), "reading")
-    with fitted(fit, columns, config, text, bad, notes, say) as fitting:
+    with fitted(fit, columns, files, config, text, bad, notes, say) as fitting:
         if os.environ.get("RANK", "0") == "0":
             notes.say()
             progress = with_progress(fitting.pairs(), "pairs", lambda: len(fitting.bitext), "aligning")
@@ -197,7 +191,7 @@ def align_stream(
 class Fitted:
     """An aligner and the pairs that it was fitted to, none of which has an empty side."""
 
-    aligner: AlignmentMethod
+    aligner: FittedAligner
     bitext: Bitext
     kept: "KeptPairs"
 
@@ -210,6 +204,7 @@ class Fitted:
 def fitted(
     fit: FitConfig,
     columns: Iterable[tuple[Line, ...]],
+    files: BitextFiles,
     config: AlignConfig,
     text: TextConfig,
     bad: BadLines,
@@ -218,11 +213,12 @@ def fitted(
 ) -> Iterator[Fitted]:
     """Provide an aligner that is fitted to pairs; without `fit.out`, its folder is removed at the end.
 
-    columns: sources and targets; notes: warnings, also about the fit; say: note how long the fit takes. Raises
-    BadInput.
+    columns: sources and targets; files: where they come from, if they come from files; notes: warnings, also about the
+    fit; say: note how long the fit takes. Raises BadInput.
     """
-    aligner, kind = new_aligner(fit.method, fit.settings), ALIGNERS[fit.method]
+    method, kind = method_config(fit.method, fit.settings), ALIGNERS[fit.method]
     used = used_by(fit.method, fit.settings)
+    needs = needed(method, method.needs({**fit.settings, "links_by": config.links_by}), config)
     if "device" in used:  # before parsing, which may take hours
         from synmt.device import local_device
 
@@ -230,20 +226,22 @@ def fitted(
     if fit.out:
         resume = fit.resume if "resume" in used else None
         check_free(fit.out, resume, is_begun(fit.out, kind))
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not getattr(kind, "several", False):
-        joined = " or ".join(name for name in ALIGNERS if getattr(ALIGNERS[name], "several", False))
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not kind.several:
+        joined = " or ".join(name for name in ALIGNERS if ALIGNERS[name].several)
         raise WrongUsage(Message("{} cannot be fitted by several processes: use --method {}", fit.method, joined))
     tokenizer = text.tokenizer or "words"
     note_tokenizers(notes, tokenizer, dict(zip(("source", "target"), text.languages, strict=True)))
     sides = sides_of(text.languages, tokenizer)
-    pairs = read_pairs(columns, needed(aligner, config, fit.settings), sides, config.max_words, bad)
+    if fit.guide and files.paths and any(needs):  # before parsing
+        check_links([fit.guide], files, needs, config.max_words, sides, bad.on_error)
+    pairs = read_pairs(columns, needs, sides, config.max_words, bad)
     kept, known = KeptPairs(), [fit.guide] if fit.guide else []
     bitext = Bitext(kept.whole(with_known_links(pairs, known, notes) if known else pairs))
     if not len(bitext):
         raise BadInput("no sentence pairs to learn from")
     note_warnings(notes, *sides)
-    if say and hasattr(kind, "cost"):
-        notes.add(kind.cost(fit.settings, len(bitext), kept.cells))
+    if say and (cost := kind.cost(fit.settings, len(bitext), kept.cells)):
+        notes.add(cost)
     words = (
         words_of((pair.source for pair in bitext), text.languages[0], tokenizer),
         words_of((pair.target for pair in bitext), text.languages[1], tokenizer),
@@ -252,7 +250,7 @@ def fitted(
     with nullcontext(Path()) if fit.out else temporary_folder("synmt-align-") as temporary:
         folder = fit.out or temporary / "model"
         with random_numbers_kept():
-            aligner = aligner.fit(learned, Fitting(fit.settings, folder, fit.resume, fit.device, notes))
+            aligner = method.fit(learned, Fitting(fit.settings, folder, fit.resume, fit.device, notes))
         yield Fitted(aligner, bitext, kept)
 
 
@@ -285,14 +283,13 @@ class KeptPairs:
             yield next(pairs) if whole else SentencePair(ParseRecord(), ParseRecord(), (line, line))
 
 
-def needed(aligner: AlignmentMethod, config: AlignConfig, settings: Settings | None = None) -> Needs:
-    """Return the fields that the records of both sides need for these options, and for this aligner as in its `needs`.
+def needed(method: MethodConfig, needs: Needs, config: AlignConfig) -> Needs:
+    """Return the fields that the records of both sides need for these options, besides the ones that the aligner needs.
 
     Raises WrongUsage for a mean of links without weights.
     """
-    if config.symmetrize in ("harmonic", "mean") and "threshold" not in used_by(name_of(aligner), {}):
+    if config.symmetrize in ("harmonic", "mean") and "threshold" not in used_by(name_of(type(method)), {}):
         raise WrongUsage(Message("--symmetrize {}: only links with weights have a mean", config.symmetrize))
-    needs = reading(aligner, config).needs(settings)
     return (needs[0] | TREES, needs[1] | TREES) if config.tree_links else needs
 
 
@@ -339,4 +336,4 @@ def _followed(pairs: Iterable[SentencePair], latest: Latest) -> Iterator[Sentenc
 
 
 def _open_aligning(given: Saved, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
-    return aligning(given.open(), config)
+    return aligning(given.load(), config)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from synmt.alignment import ALIGNERS, MethodName
-from synmt.alignment.aligner import NO_NEEDS, open_aligner
-from synmt.alignment.aligner import AlignmentMethod as AnyAligner
+from synmt.alignment.aligner import NO_NEEDS, FittedAligner, MethodConfig, load_aligner
 from synmt.alignment.choice import RULES, choose_saved, default_method, known, owners
 from synmt.alignment.config import AlignConfig, FitConfig, LinksConfig, SymmetrizeConfig
 from synmt.alignment.linking import KnownLinks, aligned
@@ -28,7 +27,7 @@ from synmt.text.links import Link, write_links
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TrainingConfig
 
-Methods = MethodName | AnyAligner | Sequence[MethodName | AnyAligner]
+Methods = MethodName | MethodConfig | Sequence[MethodName | MethodConfig]
 Syntax = str | EncoderComponent | Sequence[str | EncoderComponent]
 Config = TypeVar("Config", bound=LinksConfig)
 OF_COMMAND = {name: Setting(name, default, option=name) for name, default in (("device", "auto"), ("resume", False))}
@@ -86,7 +85,7 @@ def align(
     """Fit an aligner to (source, target) pairs, then yield the links of each pair in order, as `synmt align`.
 
     pairs: (source, target) pairs, a file of `source TAB target` lines, or a source and a target file; method: a name,
-    an aligner with its options such as `Hmm(rounds=3)`, or several to join, unless one consists of the others, which
+    the options of one such as `HmmConfig(rounds=3)`, or several to join, unless one consists of the others, which
     then set its options; None: the default or, with `resume`, the method of the folder; training, network,
     source_syntax, target_syntax, preset: for methods that train a network; out: a new folder to save the aligner in;
     resume: continue the fit in `out`; guide: a file of links to learn from; models: an aligner whose translation models
@@ -102,7 +101,7 @@ def align(
     files, kept = files_in(pairs), Path(out) if out else None
     if kept:
         check_apart([("--out", str(kept))], [*files, *_named(guide=guide, models=models).values()])
-    parts = {part for name in names for part in getattr(ALIGNERS.get(name), "parts", ())}
+    parts = {part for name in names for part in ALIGNERS.named(name).parts}
     chosen = "+".join(each for each in names if each not in parts) or default_method(kept if resume else None)
     ALIGNERS.named(chosen)
     config = _of_results(links)
@@ -114,7 +113,7 @@ def align(
     bad, notes = BadLines(on_error), Notes()
     with ExitStack() as stack:
         fit = FitConfig(chosen, asked, str(guide) if guide else None, kept, resume, device)
-        fitting = stack.enter_context(fitted(fit, columns_of(pairs, opened, bad), config, text, bad, notes))
+        fitting = stack.enter_context(fitted(fit, columns_of(pairs, opened, bad), opened, config, text, bad, notes))
         found = _links(fitting.aligner, fitting.pairs(), config, advice(config), bad, notes)
         return _closing(stack.pop_all(), found)
 
@@ -170,7 +169,7 @@ class Aligner:
     def __repr__(self) -> str:
         return f"<Aligner {self.choice.name}>"
 
-    aligner: AnyAligner
+    aligner: FittedAligner
     choice: Choice = field(default_factory=Choice, repr=False)
 
     @classmethod
@@ -182,7 +181,7 @@ class Aligner:
         method: another method of reading links from its models, as `--method`.
         """
         choice = choose_saved({"model": folder} | _named(method=method))
-        opened = cls(open_aligner(Path(folder), method, device), choice)
+        opened = cls(load_aligner(Path(folder), method, device), choice)
         check_used({"device": device} if device != "auto" else {}, OF_COMMAND, opened.rules)
         return opened
 
@@ -208,7 +207,8 @@ class Aligner:
         opened = BitextFiles.open(files_in(pairs), given(text))
         text = config_of(TextConfig, opened.named(given(text)))
         sides, bad, notes = sides_for(self.aligner, text), BadLines(on_error), Notes()
-        found = read_pairs(columns_of(pairs, opened, bad), needed(self.aligner, config), sides, config.max_words, bad)
+        needs = needed(self.aligner.config, self.aligner.needs(), config)
+        found = read_pairs(columns_of(pairs, opened, bad), needs, sides, config.max_words, bad)
         return _links(self.aligner, found, config, advice(config), bad, notes, sides)
 
 
@@ -233,7 +233,7 @@ def _check(asked: Mapping[str, Any], rules: Rules) -> set[str]:
 
 
 def _links(
-    aligner: AnyAligner | KnownLinks,
+    aligner: FittedAligner | KnownLinks,
     pairs: Iterable[SentencePair],
     config: AlignConfig,
     advice: str,

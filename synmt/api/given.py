@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -123,9 +123,6 @@ def chosen_of(chosen: object, known: Sequence[Registry], what: str) -> tuple[lis
         name = next((name for kinds in known for name in kinds if kinds[name] is type(each)), None)
         if name is None:
             raise TypeError(f"{what} cannot be {each!r:.60}")
-        for own in fields(each):
-            if "help" not in own.metadata and own.default is not MISSING and getattr(each, own.name) != own.default:
-                raise TypeError(f"{what}: {own.name} is not an option of {type(each).__name__}")
         check_used(as_given(given(each)), options_in(type(each)), Rules())
         found |= {f"{name}_{option}".replace("-", "_"): value for option, value in given(each).items()}
         names.append(name)

@@ -23,7 +23,7 @@ from synmt.text.tokenization import TextConfig
 from synmt.training.config import TrainingConfig
 
 USED = {name for name in users() if name in SHARED}  # shared options that some method uses
-PRESETS = dict.fromkeys(name for each in ALIGNERS.values() for name in getattr(each, "presets", {}))
+PRESETS = dict.fromkeys(name for each in ALIGNERS.values() for name in each.presets)
 
 
 def _listed(names: Iterable[str]) -> str:

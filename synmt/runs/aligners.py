@@ -64,7 +64,7 @@ class RunAligner:
     @property
     def is_cased(self) -> bool:
         """Return whether its method can have an encoder, which knows words by their capitals."""
-        names = (self.method, *getattr(ALIGNERS[self.method], "parts", ())) if self.method else ()
+        names = (self.method, *ALIGNERS[self.method].parts) if self.method else ()
         return any(each.name == "encoder" for name in names for each in settings_of(ALIGNERS[name]))
 
     @property
@@ -259,11 +259,11 @@ def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> tupl
 
 def _fitted(method: str, learned: Options, options: Options) -> bool:
     """Return whether `synmt align` reads trees with these options. Raises ValueError."""
-    from synmt.alignment.aligner import new_aligner
+    from synmt.alignment.aligner import method_config
 
     given = parsed(Command("align", STDIN, {**options, **learned, "method": method, "format": "jsonl"}))
     settings = settings_of_fit(given)
-    return given["tree_links"] or any(new_aligner(method, settings).needs(settings))
+    return given["tree_links"] or any(method_config(method, settings).needs(settings))
 
 
 def _combined(others: Sequence[str], options: Options) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from synmt.alignment.aligner import AlignmentMethod, FitBitext, FittedText, Fitting, new_aligner
+from synmt.alignment.aligner import FitBitext, FittedAligner, FittedText, Fitting, method_config
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair
@@ -51,20 +51,20 @@ QUICK_NEURAL: dict[str, Any] = {"width": 16, "merges": 30, "batch_tokens": 200, 
 STRANGE = [pair(["never", "seen"], ["before"]), pair(["alpha"] * 300, ["ahpla"] * 3), pair(["alpha"], ["ahpla"])]
 
 
-def assert_links_found(aligner: AlignmentMethod, pairs: Sequence[SentencePair], gold: Sequence[Set[Link]]) -> None:
+def assert_links_found(aligner: FittedAligner, pairs: Sequence[SentencePair], gold: Sequence[Set[Link]]) -> None:
     """Check that precision and recall of the links are at least 90 %."""
     right = found = 0
-    for each, given, known in zip(pairs, aligner.align(pairs), gold, strict=True):
+    for each, given, known in zip(pairs, aligner.links(pairs), gold, strict=True):
         links = extract(given, each.source.tokens, each.target.tokens, Extraction(aligner.heuristic)).links
         right, found = right + len(links.keys() & known), found + len(links)
     assert right > 0.9 * sum(map(len, gold)) and right > 0.9 * found
 
 
-def assert_batches_change_nothing(aligner: AlignmentMethod, pairs: Sequence[SentencePair]) -> Iterator[SoftLinks]:
+def assert_batches_change_nothing(aligner: FittedAligner, pairs: Sequence[SentencePair]) -> Iterator[SoftLinks]:
     """Check that each pair has the same probabilities in a batch as alone; yield them, pair by pair."""
-    assert aligner.align([]) == []
-    for found, each in zip(aligner.align(pairs), pairs, strict=True):
-        (alone,) = aligner.align([each])
+    assert aligner.links([]) == []
+    for found, each in zip(aligner.links(pairs), pairs, strict=True):
+        (alone,) = aligner.links([each])
         assert isinstance(found, SoftLinks) and isinstance(alone, SoftLinks)
         np.testing.assert_allclose(found.forward, alone.forward, atol=1e-5)
         np.testing.assert_allclose(found.backward, alone.backward, atol=1e-5)
@@ -79,7 +79,7 @@ def fit_to(
     guide: Sequence[Set[Link]] | None = None,
     resume: bool = False,
     **settings: Any,
-) -> AlignmentMethod:
+) -> FittedAligner:
     return fitted(method, pairs, out, QUICK | settings, guide, resume)
 
 
@@ -90,7 +90,7 @@ def fitted(
     settings: Mapping[str, Any],
     guide: Sequence[Set[Link]] | None = None,
     resume: bool = False,
-) -> AlignmentMethod:
+) -> FittedAligner:
     """Return an aligner fitted with only these settings."""
     known = FitBitext(Bitext(pairs), FittedText(("de", "en"), "none"), guide)
-    return new_aligner(method, settings).fit(known, Fitting(settings, out, resume, device="cpu"))
+    return method_config(method, settings).fit(known, Fitting(settings, out, resume, device="cpu"))

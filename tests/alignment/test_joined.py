@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.aligner import FittedText, new_aligner, open_aligner
+from synmt.alignment.aligner import FittedText, load_aligner, method_config
 from synmt.alignment.extraction import SoftLinks, mean_of_words
 from synmt.data.records import SentencePair
 from synmt.streams import BadInput, WrongUsage
@@ -38,15 +38,15 @@ def between_words(links: SoftLinks, name: str) -> NDArray[Any]:
 
 
 def aligned(folder: Path, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
-    found = open_aligner(folder, None, "cpu").align(pairs)
+    found = load_aligner(folder, None, "cpu").links(pairs)
     assert all(isinstance(each, SoftLinks) for each in found)
     return cast(list[SoftLinks], found)
 
 
 def test_it_averages_both_models(folder: Path) -> None:
-    both = open_aligner(folder, None, "cpu")
+    both = load_aligner(folder, None, "cpu")
     assert both.text == FittedText(("de", "en"), "none") and both.heuristic == "mean"
-    assert both.align([]) == []
+    assert both.links([]) == []
     pairs = [*PAIRS[:20], *STRANGE]
     found, hmm, neural = (aligned(each, pairs) for each in (folder, folder / "hmm", folder / "neural-hmm"))
     for mean, one, other in zip(found, hmm, neural, strict=True):
@@ -56,7 +56,7 @@ def test_it_averages_both_models(folder: Path) -> None:
 
 
 def test_reversed_sentences_are_aligned(folder: Path) -> None:
-    assert_links_found(open_aligner(folder, None, "cpu"), PAIRS, LINKS)
+    assert_links_found(load_aligner(folder, None, "cpu"), PAIRS, LINKS)
 
 
 @pytest.mark.parametrize("missing", [["config.json"], ["config.json", "neural-hmm"]])
@@ -86,13 +86,16 @@ def test_a_stopped_run_resumes_only_with_the_same_input(folder: Path, tmp_path: 
 def test_options_unused_by_its_parts_are_refused() -> None:
     for settings in ({"hmm_null": 1.0}, {"neural_hmm_null": 0.0}, {"neural_hmm_jump": 0}):
         with pytest.raises(WrongUsage, match=r"(null|jump) cannot be"):
-            new_aligner("hmm+neural-hmm", settings).needs(settings)
+            method_config("hmm+neural-hmm", settings).needs(settings)
 
 
 def test_only_hmm_reads_trees() -> None:
-    assert new_aligner("hmm+neural-hmm", {}).needs({}) == (frozenset(), frozenset())
+    assert method_config("hmm+neural-hmm", {}).needs({}) == (frozenset(), frozenset())
     heads = frozenset({"heads"})
-    assert new_aligner("hmm+neural-hmm", {"hmm_trees": True}).needs({"hmm_trees": True, "epochs": 3}) == (heads, heads)
+    assert method_config("hmm+neural-hmm", {"hmm_trees": True}).needs({"hmm_trees": True, "epochs": 3}) == (
+        heads,
+        heads,
+    )
 
 
 def test_foreign_parts_are_refused(folder: Path, tmp_path: Path) -> None:
@@ -100,7 +103,7 @@ def test_foreign_parts_are_refused(folder: Path, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "model" / "hmm")
     (tmp_path / "model" / "hmm").symlink_to(folder / "hmm")
     with pytest.raises(BadInput, match="leads out of the folder"):
-        open_aligner(tmp_path / "model", None, "cpu")
+        load_aligner(tmp_path / "model", None, "cpu")
 
 
 def test_methods_without_weights_count_as_one(tmp_path: Path) -> None:
@@ -120,7 +123,7 @@ def test_methods_without_weights_count_as_one(tmp_path: Path) -> None:
 def test_only_different_known_methods_are_joined(name: str) -> None:
     assert name not in ALIGNERS
     with pytest.raises(WrongUsage, match=r"unknown method|has (hmm|auto) more than once"):
-        new_aligner(name, {})
+        method_config(name, {})
 
 
 def test_a_folder_of_the_former_default_says_how_to_open_it(folder: Path, tmp_path: Path) -> None:
@@ -128,7 +131,7 @@ def test_a_folder_of_the_former_default_says_how_to_open_it(folder: Path, tmp_pa
     config = tmp_path / "model" / "config.json"
     config.write_text(config.read_text().replace('"hmm+neural-hmm"', '"hmms"'))
     with pytest.raises(BadInput, match=r"by the method hmms, now auto: (sed .*)") as refused:
-        open_aligner(tmp_path / "model", None, "cpu")
+        load_aligner(tmp_path / "model", None, "cpu")
     command = str(refused.value).partition("now auto: ")[2]
     assert shell(command, tmp_path).returncode == 0
     assert aligned(tmp_path / "model", PAIRS[:2])[0].forward.tolist() == aligned(folder, PAIRS[:2])[0].forward.tolist()

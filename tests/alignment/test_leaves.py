@@ -30,7 +30,7 @@ from synmt.alignment.choice import known, owners
 from synmt.citations import cited
 from synmt.cli.main import main
 assert all(cited(ALIGNERS, [name]) for name in ALIGNERS)
-assert all(getattr(each, "guide", "") in {"", *ALIGNERS} for each in ALIGNERS.values())
+assert all(each.guide in {"", *ALIGNERS} for each in ALIGNERS.values())
 [owners(option) for option in known()]
 sys.argv = ["synmt", "align", "--help-all"]
 try:
@@ -63,7 +63,7 @@ def files(name: str) -> set[Path]:
 
 def with_pupils(name: str) -> list[str]:
     """Return an aligner, and the aligners that learn from its links by default."""
-    pupils = [each for each in PUBLISHED if getattr(ALIGNERS[each], "guide", "") == name]
+    pupils = [each for each in PUBLISHED if ALIGNERS[each].guide == name]
     return [name, *(more for pupil in pupils for more in with_pupils(pupil))]
 
 

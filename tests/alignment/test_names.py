@@ -21,13 +21,11 @@ EXCEPT = {
 
 def home(name: str) -> set[Path]:
     """Return the files of an aligner, and of the aligners that contain it or learn from its links."""
-    users = [
-        each for each, kind in ALIGNERS.items() if name in (*getattr(kind, "parts", ()), getattr(kind, "guide", ""))
-    ]
+    users = [each for each, kind in ALIGNERS.items() if name in (*kind.parts, kind.guide)]
     files: set[Path] = set()
     for each in (name, *users):
         file = PACKAGE.parent / Path(*ALIGNERS[each].__module__.split(".")).with_suffix(".py")
-        of_its_own = file.stem == "aligner"  # a folder of its own, not a file of several aligners
+        of_its_own = file.stem == "config"  # a folder of its own, not a file of several aligners
         files |= set(file.parent.glob("*.py")) if of_its_own else {file}
     return files
 
@@ -45,7 +43,7 @@ def without_examples(file: Path) -> str:
 def pattern(name: str) -> re.Pattern[str]:
     module = ALIGNERS[name].__module__
     quoted = rf"`{name}`|--method {name}\b"
-    imported = rf"\b{re.escape(module)}\b" if module.endswith(".aligner") else r"(?!)"
+    imported = rf"\b{re.escape(module.removesuffix('.config'))}\.\w" if module.endswith(".config") else r"(?!)"
     return re.compile(f"{quoted}|{imported}" if name in WORDS else rf"(?<![\w-]){name}(?![\w-])|{imported}")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from synmt.alignment.aligner import FittedText, new_aligner, open_aligner
+from synmt.alignment.aligner import FittedText, load_aligner, method_config
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.statistical import plain_words
 from synmt.streams import BadInput
@@ -29,12 +29,12 @@ STRANGE = [
 def test_links_are_found_and_stay_inside(name: str, tmp_path: Path) -> None:
     pytest.importorskip(MODULES[name])
     new = fitted(name, PAIRS + STRANGE, tmp_path / "model", {})
-    opened = open_aligner(tmp_path / "model", None, "cpu")
+    opened = load_aligner(tmp_path / "model", None, "cpu")
     assert opened.text == FittedText(("de", "en"), "none")
     for aligner in (new, opened):
         pairs = PAIRS + STRANGE
         right = found = 0
-        for number, (each, given) in enumerate(zip(pairs, aligner.align(pairs), strict=True)):
+        for number, (each, given) in enumerate(zip(pairs, aligner.links(pairs), strict=True)):
             words = each.source.tokens, each.target.tokens
             links = extract(given, *words, Extraction(aligner.heuristic)).links
             assert all(x < len(words[0]) and y < len(words[1]) for x, y in links)
@@ -57,7 +57,7 @@ def test_pairs_with_an_empty_side_have_no_links(name: str, tmp_path: Path) -> No
 def test_a_missing_package_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, MODULES[name], None)
     with pytest.raises(BadInput, match=rf"^{name} is not installed; pip install {name}$"):
-        new_aligner(name, {}).needs({})
+        method_config(name, {}).needs({})
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -67,21 +67,21 @@ def test_a_damaged_folder_is_named(name: str, tmp_path: Path) -> None:
         f'{{"format": 2, "aligner": "{name}", "languages": ["de", "en"], "tokenizer": "none"}}'
     )
     with pytest.raises(BadInput, match="No such file"):
-        open_aligner(tmp_path, None, "cpu")
+        load_aligner(tmp_path, None, "cpu")
     (tmp_path / "priors.tsv").write_text("LEX\tno number\n")
     other = "eflomal" if name == "systran-align" else "systran-align"
     with pytest.raises(BadInput, match=f"expected a model of {other}, found one of {name}"):
-        open_aligner(tmp_path, other, "cpu")
+        load_aligner(tmp_path, other, "cpu")
     if name == "eflomal":
         with pytest.raises(BadInput, match=r"priors\.tsv: not a list of priors"):
-            open_aligner(tmp_path, None, "cpu")
+            load_aligner(tmp_path, None, "cpu")
 
 
 def test_the_same_pair_has_the_same_links(tmp_path: Path) -> None:
     pytest.importorskip("eflomal")
     aligner = fitted("eflomal", PAIRS, tmp_path / "model", {})
-    assert aligner.align(PAIRS) == aligner.align(PAIRS)
-    first, second = aligner.align([STRANGE[0], STRANGE[0]])
+    assert aligner.links(PAIRS) == aligner.links(PAIRS)
+    first, second = aligner.links([STRANGE[0], STRANGE[0]])
     assert first == second
 
 

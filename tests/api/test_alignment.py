@@ -10,15 +10,15 @@ import pytest
 import synmt
 from synmt import (
     AlignConfig,
-    Embeddings,
-    Hmm,
-    NeuralHmm,
+    EmbeddingsConfig,
+    HmmConfig,
+    NeuralHmmConfig,
     SymmetrizeConfig,
     TextConfig,
     TrainingConfig,
     TransformerConfig,
 )
-from synmt.alignment.published.mask_align.aligner import MaskAlign
+from synmt.alignment.published.mask_align.config import MaskAlignConfig
 from synmt.components.encoder.pascal import Pascal
 from synmt.streams import Note
 from tests.alignment.words import bitext
@@ -131,15 +131,19 @@ def test_a_fit_is_resumed_by_its_own_method(tmp_path: Path) -> None:
         (lambda: synmt.align(PAIRS, []), ValueError, r"^method cannot be \[\]$"),
         (lambda: synmt.align(PAIRS, Pascal()), TypeError, "^method cannot be Pascal"),  # type: ignore[arg-type]
         (
-            lambda: synmt.align(PAIRS, MaskAlign(links_by="posterior")),
+            lambda: synmt.align(PAIRS, MaskAlignConfig(links_by="posterior")),  # type: ignore[call-arg]
             TypeError,
-            "^method: links_by is not an option of",
+            "^MaskAlignConfig has no 'links_by', only loss_form, ",
         ),
-        (lambda: synmt.align(PAIRS, ["hmm", Hmm()]), ValueError, r"hmm\+hmm has hmm more than once"),
+        (lambda: synmt.align(PAIRS, ["hmm", HmmConfig()]), ValueError, r"hmm\+hmm has hmm more than once"),
         (lambda: synmt.align(PAIRS, epochs=3), TypeError, "'epochs'"),  # type: ignore[call-arg]
         (lambda: TrainingConfig(epoch=3), TypeError, "^TrainingConfig has no 'epoch'; did you mean 'epochs'[?]$"),  # type: ignore[call-arg]
-        (lambda: synmt.align(PAIRS, Hmm(agreement=3, trees=True)), ValueError, "^agreement has no effect with trees$"),
-        (lambda: synmt.align(PAIRS, MaskAlign(guidance=3)), ValueError, "^mask_align_guidance needs guide$"),
+        (
+            lambda: synmt.align(PAIRS, HmmConfig(agreement=3, trees=True)),
+            ValueError,
+            "^agreement has no effect with trees$",
+        ),
+        (lambda: synmt.align(PAIRS, MaskAlignConfig(guidance=3)), ValueError, "^mask_align_guidance needs guide$"),
         (
             lambda: synmt.align(PAIRS, "hmm", network=TransformerConfig(width=32)),
             ValueError,
@@ -165,11 +169,11 @@ def test_a_fit_is_resumed_by_its_own_method(tmp_path: Path) -> None:
             ValueError,
             "has no preset large, only small, paper$",
         ),
-        (lambda: synmt.align(PAIRS, Hmm(rounds=-1)), ValueError, "^rounds cannot be -1$"),
-        (lambda: synmt.align(PAIRS, NeuralHmm(null=0)), ValueError, "^null cannot be 0$"),
+        (lambda: synmt.align(PAIRS, HmmConfig(rounds=-1)), ValueError, "^rounds cannot be -1$"),
+        (lambda: synmt.align(PAIRS, NeuralHmmConfig(null=0)), ValueError, "^null cannot be 0$"),
         (lambda: synmt.align(PAIRS, guide="links"), ValueError, "auto does not use guide; it belongs to mask-align"),
         (lambda: synmt.align(PAIRS, links=AlignConfig(links_by="posterior")), ValueError, "auto does not use links_by"),
-        (lambda: synmt.align(PAIRS, Embeddings(alpha=0.5)), ValueError, "^alpha needs rule itermax$"),
+        (lambda: synmt.align(PAIRS, EmbeddingsConfig(alpha=0.5)), ValueError, "^alpha needs rule itermax$"),
         (lambda: synmt.align(PAIRS, links=AlignConfig(threshold=3)), ValueError, "threshold cannot be 3"),
         (lambda: synmt.align([]), synmt.BadInput, "no sentence pairs"),
         (lambda: AlignConfig(max_words=0), ValueError, "max_words cannot be 0"),
@@ -210,7 +214,7 @@ def test_a_file_with_several_languages_is_read_in_the_chosen_ones(language: str,
     links.write_text("0-0\n" * len(words))
     text = TextConfig(target_language=language.partition("-")[0])
     calls: list[Callable[..., Any]] = [
-        lambda **more: synmt.align(file, Hmm(encoder="none"), out=tmp_path / f"kept{len(more)}", **more),
+        lambda **more: synmt.align(file, HmmConfig(encoder="none"), out=tmp_path / f"kept{len(more)}", **more),
         lambda **more: synmt.link(tmp_path / "kept1", file, **more),
         lambda **more: synmt.symmetrize(links, file, **more),
     ]

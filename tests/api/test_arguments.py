@@ -24,7 +24,7 @@ NO_ITEMS: tuple[object, ...] = (None, 3, 1.5, object(), b"", b"x", {}, {"a": "b"
 @pytest.fixture(scope="module")
 def aligner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("aligner") / "out"
-    list(synmt.align(PAIRS, synmt.Hmm(rounds=1), out=out))
+    list(synmt.align(PAIRS, synmt.HmmConfig(rounds=1), out=out))
     return out
 
 

@@ -14,7 +14,7 @@ import synmt
 from synmt.alignment import ALIGNERS, choice
 from synmt.alignment import stream as linking
 from synmt.alignment.config import AlignConfig
-from synmt.alignment.neural_hmm.aligner import NeuralHmm
+from synmt.alignment.neural_hmm.config import NeuralHmmConfig
 from synmt.api import alignment as api
 from synmt.cli.program import cli
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
@@ -129,7 +129,7 @@ def links_of_command(monkeypatch: pytest.MonkeyPatch, *line: str) -> object:
 
 @pytest.mark.parametrize("method", ALIGNERS)
 def test_options_of_an_aligner_are_those_of_the_command(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "fitted", lambda fit, columns, config, text, *_: stop(fit, config, text))
+    monkeypatch.setattr(api, "fitted", lambda fit, columns, files, config, text, *_: stop(fit, config, text))
     shared = [*of_shared(("links", AlignConfig), *OF_TRAINING)]
     defaults = choice.defaults_of(method, None)
     for parameter, option, config, each in shared:
@@ -148,14 +148,14 @@ def test_options_of_an_aligner_are_those_of_the_command(method: Any, monkeypatch
 @pytest.mark.parametrize(
     ("methods", "line"),
     [
-        (["hmm", NeuralHmm(jump=3)], "hmm+neural-hmm"),
-        (["auto", NeuralHmm(jump=3)], "auto"),
-        ([NeuralHmm(jump=3)], "neural-hmm"),
+        (["hmm", NeuralHmmConfig(jump=3)], "hmm+neural-hmm"),
+        (["auto", NeuralHmmConfig(jump=3)], "auto"),
+        ([NeuralHmmConfig(jump=3)], "neural-hmm"),
     ],
 )
 def test_several_methods_are_joined(methods: Any, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless one consists of the others: then these have its options."""
-    monkeypatch.setattr(api, "fitted", lambda fit, columns, config, text, *_: stop(fit, config, text))
+    monkeypatch.setattr(api, "fitted", lambda fit, columns, files, config, text, *_: stop(fit, config, text))
     expected = links_of_command(monkeypatch, "--method", line, "--neural-hmm-jump", "3")
     assert outcome(synmt.align, Path("pairs.tsv"), methods) == expected
 

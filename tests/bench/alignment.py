@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from synmt.alignment.aligner import AlignmentMethod, FitBitext, FittedText, Fitting, new_aligner
+from synmt.alignment.aligner import FitBitext, FittedAligner, FittedText, Fitting, method_config
 from synmt.alignment.extraction import Extraction, extract
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair
@@ -44,18 +44,18 @@ def demo_pairs() -> list[SentencePair]:
     ]
 
 
-def fitted(method: str, pairs: list[SentencePair], out: Path, device: torch.device) -> AlignmentMethod:
+def fitted(method: str, pairs: list[SentencePair], out: Path, device: torch.device) -> FittedAligner:
     settings = SETTINGS[method]
     bitext = FitBitext(Bitext(pairs), FittedText(("en", "en"), "none"))
-    return new_aligner(method, settings).fit(bitext, Fitting(settings, out, resume=False, device=str(device)))
+    return method_config(method, settings).fit(bitext, Fitting(settings, out, resume=False, device=str(device)))
 
 
-def aligning(aligner: AlignmentMethod, pairs: list[SentencePair]) -> Callable[[], int]:
+def aligning(aligner: FittedAligner, pairs: list[SentencePair]) -> Callable[[], int]:
     """Return a function that aligns the words of pairs and writes lines of links."""
     how = Extraction(aligner.heuristic)
 
     def work() -> int:
-        found = zip(pairs, aligner.align(pairs), strict=True)
+        found = zip(pairs, aligner.links(pairs), strict=True)
         links = (extract(given, pair.source.tokens, pair.target.tokens, how).links for pair, given in found)
         return sum(1 for each in links if write_links(each) is not None)
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from synmt.alignment.corpus import AlignerCorpus, EncodedSide
-from synmt.alignment.published.mask_align.aligner import MaskAlign
+from synmt.alignment.published.mask_align.config import MaskAlignConfig
 from synmt.alignment.published.mask_align.model import MaskAlignModel
 from synmt.data.corpus import Corpus
 from synmt.data.rows import lengths_of
@@ -159,7 +159,7 @@ class Bench:
         vocabularies = VOCABULARY, VOCABULARY
         corpus = AlignerCorpus(vocabularies, x, y)
         network = replace(self.sizes.network, norm="post", cross_attention="last")
-        model = MaskAlignModel(network, MaskAlign(), False, (plain, plain), vocabularies)
+        model = MaskAlignModel(network, MaskAlignConfig(), False, (plain, plain), vocabularies)
         lengths = [[float(len(ids)) for ids in side.subwords] for side in (x, y)]
         both = [sum(each) for each in zip(*lengths, strict=True)]
         ours = Training(self.updater(model, corpus), self.batches(corpus), both)

@@ -18,13 +18,13 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.aligner import new_aligner
+from synmt.alignment.aligner import method_config
 from synmt.alignment.choice import default_method, defaults_of, used_by, users
 from synmt.alignment.config import AlignConfig, Symmetrization
-from synmt.alignment.neural_hmm.aligner import fitting_config as of_neural_hmm
-from synmt.alignment.published.attention.aligner import AttentionAligner
-from synmt.alignment.published.attention.aligner import fitting_config as of_translation
-from synmt.alignment.published.mask_align.aligner import fitting_config as of_mask_align
+from synmt.alignment.neural_hmm.config import fitting_config as of_neural_hmm
+from synmt.alignment.published.attention.method import AttentionMethod
+from synmt.alignment.published.attention.method import fitting_config as of_translation
+from synmt.alignment.published.mask_align.config import fitting_config as of_mask_align
 from synmt.api.scoring import score
 from synmt.cli.manual import root, with_those_below
 from synmt.cli.program import cli
@@ -203,14 +203,14 @@ def resolved(name: str, context: click.Context) -> object:
 
 def fitted_with(method: str, settings: dict[str, Any]) -> object:
     """Return the configs with which a method is fitted."""
-    made = new_aligner(method, settings)
-    if isinstance(made, AttentionAligner):
+    made = method_config(method, settings)
+    if isinstance(made, AttentionMethod):
         teacher = fitted_with(made.guide, settings) if made.guide else None
         return made, of_translation(made, settings), teacher
     if method == "mask-align":
         return made, of_mask_align(settings)
     if method in ("auto", "neural-hmm"):
-        parts = [new_aligner(each, settings) for each in getattr(made, "parts", ())]
+        parts = [method_config(each, settings) for each in made.parts]
         return made, parts, of_neural_hmm(settings)
     return made
 

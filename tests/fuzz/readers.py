@@ -19,7 +19,7 @@ import torch
 from safetensors.torch import save
 
 from synmt.alignment.pairs import with_known_links
-from synmt.alignment.published.mask_align.aligner import MaskAlignConfig
+from synmt.alignment.published.mask_align.config import MaskAlignModelConfig
 from synmt.data.records import SentencePair, columns_of_pairs
 from synmt.metrics.links import read_prediction
 from synmt.metrics.parses import read_parse
@@ -120,7 +120,7 @@ def folder() -> ModelFolder[ModelConfig]:
 
 
 @cache
-def aligner() -> ModelFolder[MaskAlignConfig]:
+def aligner() -> ModelFolder[MaskAlignModelConfig]:
     return good_aligner(WORK / "aligner")
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file
 
-from synmt.alignment.aligner import TwoReadings, open_aligner
+from synmt.alignment.aligner import TwoReadings, load_aligner
 from synmt.alignment.choice import used_by
 from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.pairs import read_pairs
@@ -568,18 +568,17 @@ def links_of_model(folder: Path, corpus: Corpus, source: Random, random_method: 
     if done.code or "--tree-links" in command or random_method:
         return
     asked = dict(zip(command[1:], [*command[2:], ""], strict=True))
-    aligner = open_aligner(folder / "model", None, "cpu")
+    aligner = load_aligner(folder / "model", None, "cpu")
     if isinstance(aligner, TwoReadings) and "--links-by" in asked:
         by = "posterior" if asked["--links-by"] == "posterior" else "attention"
         aligner = replace(aligner, links_by=by)  # type: ignore[type-var]
-    assert aligner.text
     text = sides_of(aligner.text.languages, aligner.text.tokenizer, aligner.text.words)
     limit, bad = int(float(asked.get("--max-words", "1000"))), BadLines("blank")
     columns = BitextFiles([str(corpus.table)]).columns(bad)
     pairs = list(read_pairs(columns, aligner.needs(), text, limit, bad))
     whole = [number for number, pair in enumerate(pairs) if pair.source.tokens and pair.target.tokens]
     heuristic = asked.get("--symmetrize", aligner.heuristic)
-    for number, soft in zip(whole, aligner.align([pairs[number] for number in whole]), strict=True):
+    for number, soft in zip(whole, aligner.links([pairs[number] for number in whole]), strict=True):
         sides = pairs[number].source.tokens, pairs[number].target.tokens
         marks = "--end-punctuation" in asked
         if not isinstance(soft, SoftLinks):

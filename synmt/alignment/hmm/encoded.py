@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from synmt.alignment import encoders
 from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, IndexedSentences, Sides
+from synmt.alignment.hmm.config import HmmConfig
 from synmt.alignment.hmm.lexicon import Floats
 from synmt.alignment.hmm.model import HmmModel, fit
 from synmt.alignment.hmm.similar import Similar
@@ -15,7 +16,6 @@ from synmt.streams import note, windows
 
 if TYPE_CHECKING:
     from synmt.alignment.encoders.similarity import Similarity
-    from synmt.alignment.hmm.aligner import Hmm
 
 WINDOW = 200  # pairs that are encoded together
 TRIAL = 1000  # pairs on which the encoder is tried
@@ -77,12 +77,12 @@ def _of_parts(q: Floats, pair: SentencePair, compounds: CompoundSides) -> Floats
     return q
 
 
-def similarity_for(options: "Hmm", pairs: Bitext, compounds: CompoundSides, device: str) -> "Similarity | None":
+def similarity_for(config: HmmConfig, pairs: Bitext, compounds: CompoundSides, device: str) -> "Similarity | None":
     """Return the similarity of words for the encoder of the options, None for none. Raises BadInput.
 
     With `auto`, the encoder is used if it is installed and helps.
     """
-    name = options.encoder
+    name = config.encoder
     if name == "none" or (name == "auto" and encoders.installed() is None):
         return None
     from synmt.alignment.encoders.encoder import open_encoder
@@ -92,10 +92,12 @@ def similarity_for(options: "Hmm", pairs: Bitext, compounds: CompoundSides, devi
     encoder = open_encoder(encoders.PACKAGE if name == "auto" else name, None, local_device(device))
     sample = list(pairs.spread(TRIAL))
     similarity = Similarity.learn(encoder, *tokens_of(sample[:: -(-len(sample) // OF_MEANS)]))
-    return similarity if name != "auto" or helps(options, similarity, sample, compounds) else None
+    return similarity if name != "auto" or helps(config, similarity, sample, compounds) else None
 
 
-def helps(options: "Hmm", similarity: "Similarity", sample: Sequence[SentencePair], compounds: CompoundSides) -> bool:
+def helps(
+    config: HmmConfig, similarity: "Similarity", sample: Sequence[SentencePair], compounds: CompoundSides
+) -> bool:
     """Return whether an encoder knows the languages of these pairs.
 
     Half of them are fitted without it. If it knows the languages, the words that it finds similar are often linked. The
@@ -107,8 +109,8 @@ def helps(options: "Hmm", similarity: "Similarity", sample: Sequence[SentencePai
         return True
     known = similar_words(similarity, learned, compounds)
     assert known
-    sides, held = (cut(sides_of(half, options.trees), compounds) for half in (learned, held_out))
-    taught, plain = (fit(options, sides, similar, quiet=True) for similar in (known, None))
+    sides, held = (cut(sides_of(half, config.trees), compounds) for half in (learned, held_out))
+    taught, plain = (fit(config, sides, similar, quiet=True) for similar in (known, None))
     with_it, without = (
         model.likelihood(IndexedBitext.index(held, range(len(held_out)), model.lexicon)) for model in (taught, plain)
     )

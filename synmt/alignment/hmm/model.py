@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from synmt.alignment import compiled
 from synmt.alignment.chains import Chains, Emissions, Posteriors, agreed, independent
 from synmt.alignment.hmm.bitext import Batch, IndexedBitext, Sides, chunks, similar_types
+from synmt.alignment.hmm.config import HmmConfig
 from synmt.alignment.hmm.lexicon import PrefixLexicon, Tally, WordCounts
 from synmt.alignment.hmm.similar import Similar
 from synmt.alignment.hmm.transitions import (
@@ -28,9 +29,6 @@ from synmt.alignment.hmm.transitions import (
     relations,
 )
 from synmt.streams import bar
-
-if TYPE_CHECKING:
-    from synmt.alignment.hmm.aligner import Hmm
 
 DIAGONAL = 4.0  # κ
 DIAGONAL_ROUNDS = 3
@@ -47,14 +45,14 @@ class HmmDirection:
     unlinked: Floats
 
     @classmethod
-    def new(cls, options: "Hmm", given: WordCounts, predicted: WordCounts) -> "HmmDirection":
+    def new(cls, config: HmmConfig, given: WordCounts, predicted: WordCounts) -> "HmmDirection":
         """Return an untrained direction. Each of the most frequent words has a class of its own; the others have 0."""
         counts = given.counts[:-1]
-        frequent = np.argsort(-counts, kind="stable")[: options.frequent]
+        frequent = np.argsort(-counts, kind="stable")[: config.frequent]
         classes = np.zeros(len(counts) + 1, np.intp)
         classes[frequent] = np.arange(1, len(frequent) + 1)
-        transitions = [TransitionWeights.new(len(frequent) + 1, options.jump)]
-        if options.trees:
+        transitions = [TransitionWeights.new(len(frequent) + 1, config.jump)]
+        if config.trees:
             transitions.append(
                 TransitionWeights(np.array([FIRST_WEIGHTS], np.float32) / np.float32(sum(FIRST_WEIGHTS)))
             )
@@ -113,16 +111,16 @@ class MeanPosteriors:
 class HmmModel:
     """directions: forward, which predicts target words, and backward."""
 
-    options: "Hmm"
+    config: HmmConfig
     lexicon: PrefixLexicon
     directions: tuple[HmmDirection, HmmDirection]
 
     @classmethod
-    def new(cls, options: "Hmm", lexicon: PrefixLexicon) -> "HmmModel":
+    def new(cls, config: HmmConfig, lexicon: PrefixLexicon) -> "HmmModel":
         """Return an untrained model with a lexicon."""
         source, target = lexicon.levels[-1].words
         return cls(
-            options, lexicon, (HmmDirection.new(options, source, target), HmmDirection.new(options, target, source))
+            config, lexicon, (HmmDirection.new(config, source, target), HmmDirection.new(config, target, source))
         )
 
     def links(self, bitext: IndexedBitext) -> Iterator[tuple[Batch, list[Floats]]]:
@@ -131,7 +129,7 @@ class HmmModel:
         if self._is_compiled:
             directions = self._compiled(emissions, self.expected())
             for batch in bitext.batches:
-                yield batch, _compiled_e_step(directions, batch, self.options.agreement, None)[1]
+                yield batch, _compiled_e_step(directions, batch, self.config.agreement, None)[1]
             return
         for batch in bitext.batches:
             yield batch, [each.links for each in self._posteriors(batch, emissions, transitions=True)]
@@ -143,7 +141,7 @@ class HmmModel:
         counts = np.zeros(len(bitext.keys) + 1, np.float32)
         if self._is_compiled:
             directions = self._compiled(emissions, expected)
-            steps = self.options.agreement if transitions else -1
+            steps = self.config.agreement if transitions else -1
             for batch in bitext.batches:
                 _compiled_e_step(directions, batch, steps, counts)
             return counts[:-1]
@@ -172,7 +170,7 @@ class HmmModel:
 
     @property
     def _is_compiled(self) -> bool:
-        return bool(compiled.library()) and not self.options.trees
+        return bool(compiled.library()) and not self.config.trees
 
     def expected(self) -> list[ExpectedCounts]:
         """Return counts that are all 0."""
@@ -186,7 +184,7 @@ class HmmModel:
 
     def _emissions(self, bitext: IndexedBitext) -> list[TypeEmissions]:
         """Return the emissions of both directions, forward first."""
-        null, (source, target) = np.float32(self.options.null), self.lexicon.levels[-1].words
+        null, (source, target) = np.float32(self.config.null), self.lexicon.levels[-1].words
         sources, targets = source.find(bitext.words[0]), target.find(bitext.words[1])
         sides = (sources, target, targets), (targets, source, sources)
         return [
@@ -234,12 +232,12 @@ class HmmModel:
             Chains(each, move.probabilities, prior[:, 0])
             for each, move, prior in zip(words, moves, priors, strict=True)
         ]
-        if self.options.trees:
+        if self.config.trees:
             return [
                 MeanPosteriors([row.posteriors(), tree.posteriors()], [move, tree.transitions])
                 for row, move, tree in zip(chains, moves, self._trees(batch, real, words), strict=True)
             ]
-        both = agreed((chains[0], chains[1]), self.options.agreement)
+        both = agreed((chains[0], chains[1]), self.config.agreement)
         return [MeanPosteriors([found], [move]) for found, move in zip(both, moves, strict=True)]
 
     def _trees(self, batch: Batch, real: Sequence[Floats], words: Sequence[Emissions]) -> Iterator[TreeChains]:
@@ -313,17 +311,17 @@ class Chunks:
 
 
 def fit(
-    options: "Hmm", sides: Sides, similar: Similar | None = None, prior: Tally | None = None, quiet: bool = False
+    config: HmmConfig, sides: Sides, similar: Similar | None = None, prior: Tally | None = None, quiet: bool = False
 ) -> HmmModel:
     """Fit a model to pairs without empty sentences.
 
     similar: the words that an encoder finds similar, if there is one; prior: counts that links start from, if there are
     any; quiet: show no progress.
     """
-    lexicon = PrefixLexicon.new([side.counts() for side in sides], options.concentration)
-    model, chunked = HmmModel.new(options, lexicon), Chunks(sides, lexicon, similar, prior)
+    lexicon = PrefixLexicon.new([side.counts() for side in sides], config.concentration)
+    model, chunked = HmmModel.new(config, lexicon), Chunks(sides, lexicon, similar, prior)
     chunked.learn((bitext, _cooccurrences(bitext)) for bitext in chunked)
-    rounds = DIAGONAL_ROUNDS + options.rounds
+    rounds = DIAGONAL_ROUNDS + config.rounds
     with bar("pairs", quiet=quiet, total=rounds * len(sides[0]), desc="hmm") as line:
         for number in range(rounds):
             _em_round(model, chunked, number >= DIAGONAL_ROUNDS, line.update)

@@ -37,7 +37,7 @@ from synmt.nn.losses import Loss
 from synmt.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from synmt.alignment.neural_hmm.aligner import NeuralHmm
+    from synmt.alignment.neural_hmm.config import NeuralHmmConfig
 
 BEGINNING = 4.0  # κ, how strongly the first subword favours the start of the other side
 NEXT = 0.3  # initial penalty on the score of a jump, per step away from the next subword
@@ -152,14 +152,14 @@ class NeuralHmmModel(nn.Module):
     """Source x and target y; the forward direction predicts y from x, the backward one x from y."""
 
     def __init__(
-        self, options: "NeuralHmm", width: int, dropout: float, vocabularies: tuple[Vocabulary, Vocabulary]
+        self, config: "NeuralHmmConfig", width: int, dropout: float, vocabularies: tuple[Vocabulary, Vocabulary]
     ) -> None:
         super().__init__()
-        self.options, self.dropout = options, dropout
+        self.config, self.dropout = config, dropout
         sizes = [len(each.target) for each in vocabularies]
         self.tables = nn.ParameterList(torch.empty(size, width) for size in sizes)
         self.forward_direction, self.backward_direction = (
-            NeuralHmmDirection(width, size, options.jump) for size in reversed(sizes)
+            NeuralHmmDirection(width, size, config.jump) for size in reversed(sizes)
         )
         self.reset_parameters()
 
@@ -210,9 +210,9 @@ class NeuralHmmModel(nn.Module):
         totals = vectors.totals((_numbers(forward.bias), _numbers(backward.bias)))
         return vectors, [
             compiled.ByVectors(
-                _numbers(own.none.double().log_softmax(dim=0) + log(self.options.null)),
+                _numbers(own.none.double().log_softmax(dim=0) + log(self.config.null)),
                 _numbers(F.linear(table.double(), own.jumps.weight.double(), own.jumps.bias.double())),
-                _numbers(own.bias.double() + log1p(-self.options.null)),
+                _numbers(own.bias.double() + log1p(-self.config.null)),
                 total,
             )
             for own, table, total in zip(self.directions, self.tables, totals, strict=True)
@@ -246,12 +246,12 @@ class NeuralHmmModel(nn.Module):
                     *(tensor.numpy() for tensor in (each.linked, each.unlinked, each.jumps)),
                     *(np.zeros(tensor.shape, np.float32) for tensor in (each.unlinked, each.jumps)),  # counts
                 )
-                for each in (own.without_gradient(self.options.null) for own in logs)
+                for each in (own.without_gradient(self.config.null) for own in logs)
             ]
             counts, likelihood = np.zeros(logs[0].linked.shape, np.float32), 0.0
             for x, y in batches:
                 likelihood += compiled.e_step(
-                    directions, (x.places.numpy(), y.places.numpy()), self.options.agreement, counts
+                    directions, (x.places.numpy(), y.places.numpy()), self.config.agreement, counts
                 )[0]
         unlinked, jumps = (
             (torch.from_numpy(one), torch.from_numpy(two))
@@ -261,9 +261,9 @@ class NeuralHmmModel(nn.Module):
 
     def _posteriors(self, logs: Sequence[LogProbabilities], sides: tuple[Distinct, Distinct]) -> list[Posteriors]:
         """Return the posteriors of both directions after agreement; on the CPU, as numpy arrays."""
-        known = [each.without_gradient(self.options.null) for each in logs]
+        known = [each.without_gradient(self.config.null) for each in logs]
         forward, backward = self._chains(known[0], *sides), self._chains(known[1], *reversed(sides))
-        return agreed((forward, backward), self.options.agreement)
+        return agreed((forward, backward), self.config.agreement)
 
     def _chains(self, logs: LogProbabilities, x: Distinct, y: Distinct) -> Chains:
         real = x.places >= 0, y.places >= 0
@@ -281,7 +281,7 @@ class NeuralHmmModel(nn.Module):
 
     def _kinds(self, x: Distinct) -> Tensor:
         """Return the index of the jump from j′ to j, [B,J′,J]."""
-        longest, places = self.options.jump, torch.arange(x.places.shape[1], device=x.places.device)
+        longest, places = self.config.jump, torch.arange(x.places.shape[1], device=x.places.device)
         kinds = (places - places.unsqueeze(1)).clamp(-longest, longest) + longest
         return kinds.expand(len(x.places), -1, -1)
 

@@ -12,7 +12,7 @@ be our own choices, too.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from synmt.alignment.published.attention.aligner import AttentionAligner, Forced
+from synmt.alignment.published.attention.method import AttentionMethod, Forced
 from synmt.alignment.published.attention.prediction import LayerPredictions, descend, prediction_layer
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class AddSgd(AttentionAligner):
+class AddSgd(AttentionMethod):
     cites: ClassVar[tuple[str, ...]] = ("zenkel2019adding",)
     steps: int = setting(3, "steps of gradient descent on the logits of each word", most=1000)
     rate: float = setting(1.0, "their learning rate", most=1000)

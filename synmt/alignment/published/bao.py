@@ -21,7 +21,7 @@ that learns from these links.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from synmt.alignment.published.attention.aligner import AttentionAligner, Forced
+from synmt.alignment.published.attention.method import AttentionMethod, Forced
 from synmt.alignment.published.attention.prediction import LayerPredictions, descend, prediction_layer
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Bao(AttentionAligner):
+class Bao(AttentionMethod):
     cites: ClassVar[tuple[str, ...]] = ("zenkel2020end",)
     ties_subwords = True
     steps: int = setting(3, "steps of gradient descent on the logits of each pair", most=1000)

@@ -13,8 +13,8 @@ paper. Our own choice: z_i comes from the row that reads y_i, so that it certain
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from synmt.alignment.published.attention.aligner import AttentionAligner, Forced
 from synmt.alignment.published.attention.heads import attention_heads, mean_weights
+from synmt.alignment.published.attention.method import AttentionMethod, Forced
 from synmt.nn.config import TransformerConfig
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class BaoGuided(AttentionAligner):
+class BaoGuided(AttentionMethod):
     cites: ClassVar[tuple[str, ...]] = ("zenkel2020end",)
     guide = "bao"
 

@@ -15,7 +15,7 @@ linked words count as linked; the paper links subwords.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from synmt.alignment.published.attention.aligner import AttentionAligner, Forced
+from synmt.alignment.published.attention.method import AttentionMethod, Forced
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class MtlFullc(AttentionAligner):
+class MtlFullc(AttentionMethod):
     cites: ClassVar[tuple[str, ...]] = ("garg2019jointly",)
     guide = "naive-att"
     trains_model = True

@@ -15,7 +15,7 @@ Their models end each source with a special token, whose column they remove; our
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from synmt.alignment.published.attention.aligner import AttentionAligner, Forced
+from synmt.alignment.published.attention.method import AttentionMethod, Forced
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
 
@@ -26,7 +26,7 @@ PAPER_LAYERS = 6
 
 
 @dataclass(frozen=True)
-class NaiveAtt(AttentionAligner):
+class NaiveAtt(AttentionMethod):
     cites: ClassVar[tuple[str, ...]] = ("garg2019jointly",)
     layer: int = setting(
         0,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from synmt.alignment.aligner import Settings
-from synmt.alignment.published.attention.aligner import AttentionAligner, Forced
+from synmt.alignment.published.attention.method import AttentionMethod, Forced
 from synmt.nn.config import TransformerConfig
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class NaiveAttLast(AttentionAligner):
+class NaiveAttLast(AttentionMethod):
     cites: ClassVar[tuple[str, ...]] = ("chen2021mask",)
 
     @classmethod

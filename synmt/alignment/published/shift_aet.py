@@ -15,8 +15,8 @@ subwords.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from synmt.alignment.published.attention.aligner import AttentionAligner, Forced
 from synmt.alignment.published.attention.heads import attention_heads, mean_weights
+from synmt.alignment.published.attention.method import AttentionMethod, Forced
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ShiftAet(AttentionAligner):
+class ShiftAet(AttentionMethod):
     cites: ClassVar[tuple[str, ...]] = ("chen2020accurate",)
     guide = "shift-att"
     layer: int = setting(

@@ -14,7 +14,7 @@ third of six.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from synmt.alignment.published.attention.aligner import AttentionAligner, Forced
+from synmt.alignment.published.attention.method import AttentionMethod, Forced
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ShiftAtt(AttentionAligner):
+class ShiftAtt(AttentionMethod):
     cites: ClassVar[tuple[str, ...]] = ("chen2020accurate",)
     layer: int = setting(0, "decoder layer to read, counted from 1; 0: where the two directions agree best", most=256)
 

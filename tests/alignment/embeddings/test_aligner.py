@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from synmt.alignment.aligner import open_aligner
+from synmt.alignment.aligner import load_aligner
 from synmt.alignment.embeddings.aligner import Embeddings
 from synmt.alignment.encoders.encoder import open_encoder, states_of
 from synmt.streams import BadInput
@@ -86,14 +86,14 @@ def test_words_are_linked_by_their_subwords(rule: str, encoder: Path, tmp_path: 
     aligner = fitted("embeddings", PAIRS, tmp_path / "kept", settings)
     assert isinstance(aligner, Embeddings)
     same = [pair(["das", "rotes", "haus"], ["haus", "das", "rotes"])]
-    (found,) = aligner.align(same)
+    (found,) = aligner.links(same)
     if rule != "softmax":  # its threshold suits states that are longer than random ones
         assert {(0, 1), (1, 2), (2, 0)} <= set(found.forward)
-    for links, each in zip(aligner.align(PAIRS), PAIRS, strict=True):
+    for links, each in zip(aligner.links(PAIRS), PAIRS, strict=True):
         assert links.forward == links.backward
         assert all(j < len(each.source.tokens) and i < len(each.target.tokens) for j, i in links.forward)
-    opened = open_aligner(tmp_path / "kept", None, "cpu")
-    assert opened.align(PAIRS) == aligner.align(PAIRS)
+    opened = load_aligner(tmp_path / "kept", None, "cpu")
+    assert opened.links(PAIRS) == aligner.links(PAIRS)
 
 
 def test_unloadable_encoders_give_one_line(encoder: Path, tmp_path: Path) -> None:
@@ -124,4 +124,4 @@ def test_pickles_are_loaded_only_on_request_and_never_from_a_folder(encoder: Pat
         fitted("embeddings", PAIRS, tmp_path / "no", settings)
     fitted("embeddings", PAIRS, tmp_path / "yes", {**settings, "embeddings_trust_pickle": True})
     with pytest.raises(BadInput, match=r"encoder .*pickled: "):
-        open_aligner(tmp_path / "yes", None, "cpu")
+        load_aligner(tmp_path / "yes", None, "cpu")

@@ -8,8 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from synmt.alignment.embeddings.aligner import Embeddings
-from synmt.alignment.embeddings.rules import argmax_links, itermax_links, softmax_links
+from synmt.alignment.embeddings.config import EmbeddingsConfig
+from synmt.alignment.embeddings.rules import argmax_links, itermax_links, linked, softmax_links
 
 Pairs = set[tuple[int, int]]
 SHAPES = st.tuples(st.integers(1, 6), st.integers(1, 6))
@@ -81,11 +81,11 @@ def test_softmax(likeness: np.ndarray, threshold: float) -> None:
 def test_every_rule_links_identical_words(rule: str) -> None:
     states = np.eye(5, 8, dtype=np.float32) * 20
     order = [3, 0, 4, 1, 2]
-    found = Embeddings(rule=rule)._linked(states, states[order])  # type: ignore[arg-type]
+    found = linked(EmbeddingsConfig(rule=rule), states, states[order])  # type: ignore[arg-type]
     assert pairs(found) == {(source, target) for target, source in enumerate(order)}
 
 
 def test_empty_sides_have_no_links() -> None:
     assert np.isfinite(
-        Embeddings(rule="argmax")._linked(np.zeros((2, 3), np.float32), np.zeros((1, 3), np.float32))
+        linked(EmbeddingsConfig(rule="argmax"), np.zeros((2, 3), np.float32), np.zeros((1, 3), np.float32))
     ).all()

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synmt.alignment.aligner import new_aligner, open_aligner
+from synmt.alignment.aligner import load_aligner, method_config
 from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.hmm import bitext as bitexts
 from synmt.alignment.hmm import model
@@ -86,7 +86,7 @@ def write(path: Path, words: Sequence[str] = WORDS) -> str:
 
 
 def links(aligner: Any, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
-    return list(aligner.align(pairs))
+    return list(aligner.links(pairs))
 
 
 def test_few_pairs_are_linked_better_and_a_saved_aligner_needs_no_dictionary(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_few_pairs_are_linked_better_and_a_saved_aligner_needs_no_dictionary(tmp
 
     assert right(found) > 1.2 * right(without)
     Path(dictionary).unlink()
-    opened = open_aligner(tmp_path / "with", None, "cpu")
+    opened = load_aligner(tmp_path / "with", None, "cpu")
     apart = [pair([WORDS[0], WORDS[5]], [WORDS[5][::-1], WORDS[0][::-1]])]
     for one, two in zip(links(found, [*pairs, *apart]), links(opened, [*pairs, *apart]), strict=True):
         np.testing.assert_array_equal(one.forward, two.forward)
@@ -137,7 +137,7 @@ def test_bad_dictionaries_are_refused_before_the_pairs_are_read(text: str, cause
     for method in ("hmm", "auto"):
         settings_of_hmm = {"hmm_dictionary": str(path)}
         with pytest.raises(BadInput) as raised:
-            new_aligner(method, settings_of_hmm).needs(settings_of_hmm)
+            method_config(method, settings_of_hmm).needs(settings_of_hmm)
         assert f"{path}{cause}" in str(raised.value)
     path.unlink()
     with pytest.raises(BadInput, match="is not a file"):

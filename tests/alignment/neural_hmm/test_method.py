@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synmt.alignment.aligner import FittedText, new_aligner, open_aligner
+from synmt.alignment.aligner import FittedText, load_aligner, method_config
 from synmt.alignment.extraction import SoftLinks
 from synmt.streams import BadInput, WrongUsage
 from tests.alignment.bitexts import (
@@ -32,21 +32,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_reversed_sentences_are_aligned(folder: Path) -> None:
     """There are eight words, each with its own translation, in an order that does not fit the initial jumps."""
-    aligner = open_aligner(folder, None, "cpu")
+    aligner = load_aligner(folder, None, "cpu")
     assert aligner.text == FittedText(("de", "en"), "none")
     assert_links_found(aligner, PAIRS, LINKS)
 
 
 def test_links_stay_inside_and_batches_change_nothing(folder: Path) -> None:
-    aligner = open_aligner(folder, None, "cpu")
+    aligner = load_aligner(folder, None, "cpu")
     for found, each in zip(assert_batches_change_nothing(aligner, STRANGE), STRANGE, strict=True):
         assert found.forward.shape == (len(found.source_words), len(found.target_words)) == found.backward.shape
         assert found.source_words[-1] == len(each.source.tokens) - 1
 
 
 def test_words_are_compared_in_lower_case(folder: Path) -> None:
-    aligner = open_aligner(folder, None, "cpu")
-    found = aligner.align([pair(["Alpha", "BETA"], ["AHPLA", "ateb"]), pair(["alpha", "beta"], ["ahpla", "ateb"])])
+    aligner = load_aligner(folder, None, "cpu")
+    found = aligner.links([pair(["Alpha", "BETA"], ["AHPLA", "ateb"]), pair(["alpha", "beta"], ["ahpla", "ateb"])])
     one, other = (each.forward for each in found if isinstance(each, SoftLinks))
     np.testing.assert_allclose(one, other, atol=1e-6)
 
@@ -68,9 +68,9 @@ def test_unused_options_are_refused(folder: Path) -> None:
     with pytest.raises(BadInput, match="already has a model"):
         fitted("neural-hmm", PAIRS, folder, QUICK)
     with pytest.raises(WrongUsage, match="width cannot be 0"):
-        new_aligner("neural-hmm", {}).needs({"width": 0})
+        method_config("neural-hmm", {}).needs({"width": 0})
     with pytest.raises(WrongUsage, match="null cannot be 0"):
-        new_aligner("neural-hmm", {"neural_hmm_null": 0.0})
+        method_config("neural-hmm", {"neural_hmm_null": 0.0})
 
 
 def test_vocabularies_with_structure_are_refused(folder: Path, tmp_path: Path) -> None:
@@ -81,10 +81,10 @@ def test_vocabularies_with_structure_are_refused(folder: Path, tmp_path: Path) -
             copy.write_bytes(file.read_bytes())
     (tmp_path / "source" / "vocab.source.txt").write_text("read\n")
     with pytest.raises(BadInput, match="cannot be predicted"):
-        open_aligner(tmp_path, None, "cpu")
+        load_aligner(tmp_path, None, "cpu")
     (tmp_path / "source" / "vocab.source.txt").write_text("")
     fields = json.loads((tmp_path / "config.json").read_text())
     fields["model"]["width"] = 8
     (tmp_path / "config.json").write_text(json.dumps(fields))
     with pytest.raises(BadInput, match=r"jumps\.weight has shape"):
-        open_aligner(tmp_path, None, "cpu")
+        load_aligner(tmp_path, None, "cpu")

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from synmt.alignment.chains import Posteriors
 from synmt.alignment.corpus import AlignerCorpus
-from synmt.alignment.neural_hmm.aligner import NeuralHmm
+from synmt.alignment.neural_hmm.config import NeuralHmmConfig
 from synmt.alignment.neural_hmm.model import NeuralHmmModel, associations, start
 from tests.alignment.corpora import CPU, corpus_of
 from tests.alignment.neural_hmm.test_chains import evidence
@@ -18,7 +18,7 @@ from tests.alignment.neural_hmm.test_chains import evidence
 def model_of(width: int = 6, **options: float) -> tuple[NeuralHmmModel, AlignerCorpus]:
     """Return a random model and four pairs."""
     corpus = corpus_of()
-    model = NeuralHmmModel(NeuralHmm(**options), width, 0.0, corpus.vocabularies)  # type: ignore[arg-type]
+    model = NeuralHmmModel(NeuralHmmConfig(**options), width, 0.0, corpus.vocabularies)  # type: ignore[arg-type]
     torch.manual_seed(2)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.7)

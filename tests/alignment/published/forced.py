@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.published.attention.aligner import AttentionAligner, Forced
+from synmt.alignment.published.attention.method import AttentionMethod, Forced
 from synmt.data.corpus import Corpus
 from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import target_side
@@ -14,14 +14,14 @@ from synmt.nn.config import TransformerConfig
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from tests import tiny
 
-METHODS = [name for name, method in ALIGNERS.items() if issubclass(method, AttentionAligner)]
+METHODS = [name for name, method in ALIGNERS.items() if issubclass(method, AttentionMethod)]
 PAIRS = [(record.tokens, target) for record, target in zip(tiny.records(), tiny.TARGETS, strict=True)]
 WORDS = sorted({word for pair in PAIRS for side in pair for word in side})
 VOCABULARY = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *WORDS], [])
 Pair = tuple[list[str], list[str]]
 
 
-def models(aligner: AttentionAligner, seed: int = 1) -> list[tuple[TranslationModel, torch.nn.Module | None]]:
+def models(aligner: AttentionMethod, seed: int = 1) -> list[tuple[TranslationModel, torch.nn.Module | None]]:
     """Return a random model for each direction, with the aligner's module on top."""
     torch.manual_seed(seed)
     made = []
@@ -39,7 +39,7 @@ def models(aligner: AttentionAligner, seed: int = 1) -> list[tuple[TranslationMo
 
 
 def force(
-    aligner: AttentionAligner,
+    aligner: AttentionMethod,
     made: Sequence[tuple[TranslationModel, torch.nn.Module | None]],
     pairs: Sequence[Pair] = PAIRS,
     layer: int = 0,

@@ -4,17 +4,17 @@ from typing import Any
 import pytest
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.aligner import new_aligner, options_of
+from synmt.alignment.aligner import method_config, options_of
 from synmt.alignment.choice import used_by
-from synmt.alignment.published.attention.aligner import AttentionAligner, TranslationFitConfig, fitting_config
+from synmt.alignment.published.attention.method import AttentionMethod, TranslationFitConfig, fitting_config
 from synmt.options import settings_of
 from synmt.streams import WrongUsage
 from tests.alignment.published.forced import METHODS
 
 
-def asked(name: str, settings: dict[str, Any]) -> tuple[AttentionAligner, TranslationFitConfig]:
-    aligner = new_aligner(name, settings)
-    assert isinstance(aligner, AttentionAligner)
+def asked(name: str, settings: dict[str, Any]) -> tuple[AttentionMethod, TranslationFitConfig]:
+    aligner = method_config(name, settings)
+    assert isinstance(aligner, AttentionMethod)
     return aligner, fitting_config(aligner, settings)
 
 

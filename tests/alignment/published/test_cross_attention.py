@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from synmt.alignment.choice import used_by
-from synmt.alignment.published.attention.aligner import attention_aligner
+from synmt.alignment.published.attention.method import attention_method
 from synmt.alignment.published.mtl_fullc import MtlFullc
 from synmt.alignment.published.naive_att import NaiveAtt
 from synmt.alignment.published.naive_att_last import NaiveAttLast
@@ -70,7 +70,7 @@ def test_only_the_last_layer_of_naive_att_last_sees_the_source() -> None:
 def test_posteriors_match_finite_differences(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The differences are of log p(y_i), with the whole softmax, by the weights of the last layer in the step that
     predicts y_i."""
-    aligner = attention_aligner(name)
+    aligner = attention_method(name)
     last = aligner.network(tiny.CONFIG).decoder_layers
     forced, _ = force(aligner, models(aligner), PAIRS[3:4], layer=last)
     found = aligner.posteriors(forced)[0].detach().numpy()
@@ -97,7 +97,7 @@ def test_posteriors_match_finite_differences(name: str, monkeypatch: pytest.Monk
 
 
 def test_posteriors_need_the_last_layer_and_predicting_attention() -> None:
-    aligner = attention_aligner("naive-att")
+    aligner = attention_method("naive-att")
     with pytest.raises(BadInput, match="not layer 1"):
         aligner.posteriors(force(aligner, models(aligner), layer=1)[0])
     assert [name for name in METHODS if "links-by" in used_by(name, {})] == ["naive-att", "naive-att-last"]

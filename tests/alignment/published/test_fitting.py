@@ -12,10 +12,11 @@ import torch
 from safetensors import safe_open
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.aligner import AlignmentMethod, open_aligner
+from synmt.alignment.aligner import FittedAligner, load_aligner
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
-from synmt.alignment.published.attention.aligner import AttentionAligner, attention_aligner
+from synmt.alignment.published.attention.aligner import AttentionAligner
 from synmt.alignment.published.attention.fitting import links_of, training_of_module
+from synmt.alignment.published.attention.method import attention_method
 from synmt.alignment.published.attention.models import disagreement
 from synmt.data.bitext import Bitext
 from synmt.model.config import ModelConfig
@@ -47,12 +48,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_all_links_stay_inside_and_batches_change_nothing(
     name: str, more: dict[str, Any], folders: dict[str, Path]
 ) -> None:
-    opened: Any = open_aligner(folders[name], None, "cpu")
-    aligner: AlignmentMethod = replace(opened, **more)
-    together = aligner.align(STRANGE)
+    opened: Any = load_aligner(folders[name], None, "cpu")
+    aligner: FittedAligner = replace(opened, **more)
+    together = aligner.links(STRANGE)
     for found, each in zip(together, STRANGE, strict=True):
         words = len(each.source.tokens), len(each.target.tokens)
-        (alone,) = aligner.align([each])
+        (alone,) = aligner.links([each])
         assert isinstance(found, SoftLinks) and isinstance(alone, SoftLinks)
         np.testing.assert_allclose(found.forward, alone.forward, atol=1e-4)
         np.testing.assert_allclose(found.backward, alone.backward, atol=1e-4)
@@ -65,8 +66,8 @@ def test_all_links_stay_inside_and_batches_change_nothing(
 @pytest.mark.parametrize("name", ["naive-att-last", "shift-aet", "mtl-fullc", "bao"])
 def test_the_same_seed_gives_the_same_links(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
     again = fit_to(name, PAIRS, tmp_path / name)
-    once = open_aligner(folders[name], None, "cpu")
-    for one, other in zip(once.align(PAIRS), again.align(PAIRS), strict=True):
+    once = load_aligner(folders[name], None, "cpu")
+    for one, other in zip(once.links(PAIRS), again.links(PAIRS), strict=True):
         assert isinstance(one, SoftLinks) and isinstance(other, SoftLinks)
         assert np.array_equal(one.forward, other.forward) and np.array_equal(one.backward, other.backward)
 
@@ -89,7 +90,7 @@ def test_given_links_are_learned(name: str, folders: dict[str, Path], tmp_path: 
 @pytest.mark.parametrize("name", METHODS)
 def test_names_in_saved_folders_stay(name: str, folders: dict[str, Path]) -> None:
     """So folders of older versions open: a module on top is in `forward-part`, and its tensors begin with `part.`."""
-    has_module = attention_aligner(name).has_module
+    has_module = attention_method(name).has_module
     for direction in ("forward", "backward"):
         file = folders[name] / f"{direction}-part" / "model.safetensors"
         assert file.exists() == has_module
@@ -111,15 +112,15 @@ def test_models_equal_those_of_the_base_and_translate(folders: dict[str, Path]) 
 def test_a_method_reads_the_models_of_another(folders: dict[str, Path], tmp_path: Path) -> None:
     own = fit_to("naive-att", PAIRS, tmp_path / "naive-att", decoder_layers=6)
     fit_to("shift-att", PAIRS, tmp_path / "shift-att", models=str(tmp_path / "naive-att"))
-    naive = open_aligner(tmp_path / "shift-att", "naive-att", "cpu")
-    for one, other in zip(naive.align(PAIRS), own.align(PAIRS), strict=True):
+    naive = load_aligner(tmp_path / "shift-att", "naive-att", "cpu")
+    for one, other in zip(naive.links(PAIRS), own.links(PAIRS), strict=True):
         assert isinstance(one, SoftLinks) and isinstance(other, SoftLinks)
         assert np.array_equal(one.forward, other.forward)
     for folder, method in (
         ("naive-att", "shift-att"), ("naive-att", "naive-att-last"), ("shift-att", "bao"), ("shift-att", "naive-att")
     ):  # fmt: skip
         with pytest.raises(BadInput, match=f"to use {method}, fit it"):
-            open_aligner(folders[folder], method, "cpu")
+            load_aligner(folders[folder], method, "cpu")
 
 
 def test_a_fit_resumes_where_it_stopped(tmp_path: Path) -> None:
@@ -129,7 +130,7 @@ def test_a_fit_resumes_where_it_stopped(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="--resume"):
         fit_to("shift-aet", PAIRS, part)
     resumed = fit_to("shift-aet", PAIRS, part, resume=True)
-    for one, other in zip(whole.align(PAIRS), resumed.align(PAIRS), strict=True):
+    for one, other in zip(whole.links(PAIRS), resumed.links(PAIRS), strict=True):
         assert isinstance(one, SoftLinks) and isinstance(other, SoftLinks)
         assert np.array_equal(one.forward, other.forward)
     assert fit_to("shift-aet", PAIRS, part, resume=True)  # there is nothing left to do
@@ -218,7 +219,7 @@ def test_inconsistent_folders_are_named(
         fields["model"] |= change
     config.write_bytes(msgspec.json.encode(fields))
     with pytest.raises(BadInput, match=cause):
-        ALIGNERS["naive-att"].open(tmp_path / "copy", "cpu")
+        ALIGNERS["naive-att"].load(tmp_path / "copy", "cpu")
 
 
 def test_disagreement_is_an_error_rate() -> None:

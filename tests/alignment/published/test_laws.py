@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.published.attention.aligner import attention_aligner
+from synmt.alignment.published.attention.method import attention_method
 from tests.alignment.published.forced import METHODS, PAIRS, Pair, force, models
 
 
 def matrices(name: str, pairs: Sequence[Pair]) -> tuple[torch.Tensor, torch.Tensor]:
-    aligner = attention_aligner(name)
+    aligner = attention_method(name)
     return aligner.matrices(*force(aligner, models(aligner), pairs))
 
 
@@ -37,7 +37,7 @@ def test_rows_are_distributions_over_the_source(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in METHODS if ALIGNERS[name].guide])
 def test_guided_methods_learn_their_links(name: str) -> None:
     """After some steps on the guided loss, most weight is on the links."""
-    aligner = attention_aligner(name)
+    aligner = attention_method(name)
     made = models(aligner)
     model, part = made[0]
     links = [(pair, i, i % len(source)) for pair, (source, target) in enumerate(PAIRS) for i in range(len(target))]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synmt.alignment.published.add_sgd import AddSgd
-from synmt.alignment.published.attention.aligner import attention_aligner
+from synmt.alignment.published.attention.method import attention_method
 from synmt.alignment.published.attention.prediction import LayerPredictions, descend
 from synmt.alignment.published.bao import Bao, contiguity_loss
 from tests.alignment.published.forced import PAIRS, force, models
@@ -49,9 +49,9 @@ def test_bao_ties_both_directions() -> None:
 @pytest.mark.parametrize("name", ["add-sgd", "bao"])
 def test_options_have_bounds(name: str, option: str) -> None:
     with pytest.raises(ValueError, match=option):
-        attention_aligner(name, {option: -1})
+        attention_method(name, {option: -1})
     with pytest.raises(ValueError, match="does not read translation models"):
-        attention_aligner("nothing")
+        attention_method("nothing")
 
 
 @given(st.integers(2, 6), st.booleans())

@@ -1,4 +1,4 @@
-"""Fits an aligner to a bitext: translation models of both directions, links to learn from, and modules on top of the
+"""Fits a method to a bitext: translation models of both directions, links to learn from, and modules on top of the
 models.
 
 If it learns from another aligner, that aligner is fitted first and saved in full in the subfolder `guide`.
@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.aligner import FitBitext, Fitting, inputs_of, is_begun, name_of, new_aligner, options_of
+from synmt.alignment.aligner import FitBitext, Fitting, inputs_of, is_begun, method_config, name_of, options_of
 from synmt.alignment.corpus import links_of_subwords
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.published.attention import DIRECTIONS, GUIDE_FOLDER
 from synmt.alignment.published.attention.forced import Forced
+from synmt.alignment.published.attention.method import AttentionMethod, TranslationFitConfig
 from synmt.alignment.published.attention.models import Models, agreeing_layers, module_folder
 from synmt.components.contract import Task
 from synmt.data.bitext import Bitext
@@ -45,19 +46,17 @@ from synmt.training.fit import fit as fit_model
 from synmt.training.loop import Trainer
 
 if TYPE_CHECKING:
-    from synmt.alignment.published.attention.aligner import AttentionAligner, TranslationFitConfig
+    from synmt.alignment.published.attention.aligner import AttentionAligner
 
 FEWER_UPDATES = 5  # a module gets a fifth of the models' updates: 10,000 of 50,000 in Chen et al. (2020)
 Guide = Sequence[Set[Link]]
 
 
 class FitModels:
-    """Fits one aligner to one bitext."""
+    """Fits one method to one bitext."""
 
-    def __init__(
-        self, aligner: "AttentionAligner", bitext: FitBitext, how: Fitting, asked: "TranslationFitConfig"
-    ) -> None:
-        self.aligner, self.bitext, self.how = aligner, bitext, how
+    def __init__(self, method: AttentionMethod, bitext: FitBitext, how: Fitting, asked: TranslationFitConfig) -> None:
+        self.method, self.bitext, self.how = method, bitext, how
         self.models, self.network, self.training = asked.models, asked.network, asked.training
         self.encoders = dict(zip(DIRECTIONS, asked.encoders, strict=True))
         self.processes = Processes(0, 1, local_device(how.device))
@@ -65,25 +64,24 @@ class FitModels:
 
     def run(self) -> Models:
         """Make models and modules, and open them at the layers to read."""
-        aligner, out, base = self.aligner, self.how.out, self.models
+        method, out, base = self.method, self.how.out, self.models
         guide, layers = self.bitext.guide, None
         if self.models:
             self._check_words(self.models)
-        if aligner.guide and guide is None:
+        if method.guide and guide is None:
             teacher, base = self._teacher()
             guide = links_of(teacher, self.bitext.pairs)
-            assert teacher.models
             layers = teacher.models.forward.layer, teacher.models.backward.layer
         for name in DIRECTIONS:
-            if base and not aligner.trains_model:
-                _copy_model(base / name, out / name, aligner)
+            if base and not method.trains_model:
+                _copy_model(base / name, out / name, method)
             else:
-                self._train_model(name, guide if aligner.trains_model else None, base)
+                self._train_model(name, guide if method.trains_model else None, base)
         layers = self._layers(layers)
-        if aligner.has_module:
+        if method.has_module:
             for name, layer in zip(DIRECTIONS, layers, strict=True):
                 self._train_module(name, layer, guide)
-        return Models.open(out, aligner, layers, self.how.device)
+        return Models.open(out, method, layers, self.how.device)
 
     def _check_words(self, models: Path) -> None:
         """Raise BadInput if the models to reuse were trained on text that was split into words differently."""
@@ -97,17 +95,16 @@ class FitModels:
 
     def _teacher(self) -> "tuple[AttentionAligner, Path]":
         """Return the aligner whose links this one learns from, and its folder: `models` if suitable, or a new one."""
-        name, how = self.aligner.guide, self.how
+        name, how = self.method.guide, self.how
         if self.models and read_config(self.models).get("aligner") == name:
-            return ALIGNERS[name].open(self.models, how.device), self.models
+            return ALIGNERS[name].load(self.models, how.device), self.models
         path = how.out / GUIDE_FOLDER
-        own = {f"{name_of(self.aligner)}-{each}".replace("-", "_") for each in options_of(self.aligner)}
+        own = {f"{name_of(type(self.method))}-{each}".replace("-", "_") for each in options_of(self.method)}
         settings = {each: value for each, value in how.settings.items() if each not in own}
-        teacher: Any = new_aligner(name, settings)
-        resume = is_begun(path, teacher)
-        return teacher.fit(
-            replace(self.bitext, guide=None), replace(how, settings=settings, out=path, resume=resume)
-        ), path
+        config, bitext = method_config(name, settings), replace(self.bitext, guide=None)
+        resume = is_begun(path, type(config))
+        teacher: Any = config.fit(bitext, replace(how, settings=settings, out=path, resume=resume))
+        return teacher, path
 
     def _train_model(self, name: str, guide: Guide | None, base: Path | None) -> None:
         """Train the translation model of one direction; with a guide, it learns the links too."""
@@ -117,18 +114,18 @@ class FitModels:
         languages = text.languages if name == "forward" else text.languages[::-1]
         words = text.words[DIRECTIONS.index(name)]
         model = ModelConfig(self.encoders[name], WORDS, languages, text.tokenizer, self.network, words)
-        learner = None if guide is None else lambda folder: LinkTaughtModel(folder, self.aligner)
+        learner = None if guide is None else lambda folder: LinkTaughtModel(folder, self.method)
         data = LinkedData(self.bitexts[name], directed(name, guide), self.how.notes)
         out, notes = self.how.out / name, self.how.notes
         fit_model(out, model, data, Recipe(self.training, codes), self.processes, learner, lambda *_: notes.say())
 
     def _train_module(self, name: str, layer: int, guide: Guide | None) -> None:
-        """Train the aligner's module on top of one direction's model."""
+        """Train the method's module on top of one direction's model."""
         below = ModelFolder.open(self.how.out / name, ModelConfig)
 
         def learner() -> ModuleOnTop:
-            module = self.aligner.module(below.config.network)
-            return ModuleOnTop(self.aligner, below.load_model(self.processes.device), module, layer)
+            module = self.method.module(below.config.network)
+            return ModuleOnTop(self.method, below.load_model(self.processes.device), module, layer)
 
         path = module_folder(self.how.out, name)
         path.mkdir(exist_ok=True)
@@ -142,12 +139,12 @@ class FitModels:
     def _layers(self, layers: tuple[int, int] | None) -> tuple[int, int]:
         """Return the decoder layers to read: fixed, chosen by the teacher, or the ones that agree best."""
         out = self.how.out
-        fixed = self.aligner.fixed_layer(ModelFolder.open(out / "forward", ModelConfig).config.network)
+        fixed = self.method.fixed_layer(ModelFolder.open(out / "forward", ModelConfig).config.network)
         if fixed:
             return fixed, fixed
         if layers:
             return layers
-        reader = ALIGNERS[self.aligner.guide]() if self.aligner.guide else type(self.aligner)()
+        reader = ALIGNERS[self.method.guide]() if self.method.guide else type(self.method)()
         return agreeing_layers(reader, Models.open(out, reader, (1, 1), self.how.device), self.bitext.pairs)
 
 
@@ -213,15 +210,15 @@ def links_of(aligner: "AttentionAligner", bitext: Bitext) -> list[Set[Link]]:
     how = Extraction(aligner.heuristic)
     links: list[Set[Link]] = []
     for window in windows(bar("pairs", bitext), 1000):
-        for pair, soft in zip(window, aligner.align(window), strict=True):
+        for pair, soft in zip(window, aligner.links(window), strict=True):
             links.append(set(extract(soft, pair.source.tokens, pair.target.tokens, how).links))
     return links
 
 
-def _copy_model(base: Path, path: Path, aligner: "AttentionAligner") -> None:
-    """Copy the model of another aligner. Raises BadInput if the aligner cannot read it."""
+def _copy_model(base: Path, path: Path, method: AttentionMethod) -> None:
+    """Copy the model of another aligner. Raises BadInput if the method cannot read it."""
     config = ModelFolder.open(base, ModelConfig).config.network
-    if aligner.network(config) != config:
+    if method.network(config) != config:
         raise BadInput("does not suit this method, which needs other layers", str(base))
     path.mkdir(parents=True, exist_ok=True)
     for file in base.iterdir():
@@ -230,17 +227,17 @@ def _copy_model(base: Path, path: Path, aligner: "AttentionAligner") -> None:
 
 
 class LinkTaughtModel(TranslationModel):
-    """A translation model that also learns the links in `target.links`, at the aligner's decoder layer."""
+    """A translation model that also learns the links in `target.links`, at the method's decoder layer."""
 
-    def __init__(self, folder: ModelFolder[ModelConfig], aligner: "AttentionAligner") -> None:
+    def __init__(self, folder: ModelFolder[ModelConfig], method: AttentionMethod) -> None:
         config = folder.config
         super().__init__(config.network, config.source, config.target, folder.vocabulary)
-        self.aligner, self.layer = aligner, aligner.fixed_layer(config.network)
+        self.method, self.layer = method, method.fixed_layer(config.network)
 
     def loss(self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0) -> Loss:
         encoded = self.encode(source, word_dropout)
         loss = self.decoding_loss(encoded, target, smoothing, word_dropout)
-        loss.total = loss.total + self.aligner.loss(Forced(self, None, self.layer, source, target, encoded))
+        loss.total = loss.total + self.method.loss(Forced(self, None, self.layer, source, target, encoded))
         return loss
 
 
@@ -250,13 +247,13 @@ class ModuleOnTop(nn.Module):
     Only the module belongs to its parameters and state, as `part`, its name in saved folders.
     """
 
-    def __init__(self, aligner: "AttentionAligner", model: TranslationModel, module: nn.Module, layer: int) -> None:
+    def __init__(self, method: AttentionMethod, model: TranslationModel, module: nn.Module, layer: int) -> None:
         super().__init__()
-        self.aligner, self.part, self.layer = aligner, module, layer
+        self.method, self.part, self.layer = method, module, layer
         self._below = [model.eval().requires_grad_(False)]  # in a list, so that it is not a submodule
 
     def loss(self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0) -> Loss:
-        """Return the aligner's loss for its module; smoothing and word dropout affect only translation."""
+        """Return the method's loss for its module; smoothing and word dropout affect only translation."""
         model = self._below[0]
-        loss = self.aligner.loss(Forced(model, self.part, self.layer, source, target, model.encode(source)))
+        loss = self.method.loss(Forced(model, self.part, self.layer, source, target, model.encode(source)))
         return Loss(loss, target.tokens, loss)

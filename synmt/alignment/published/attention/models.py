@@ -1,4 +1,4 @@
-"""The translation models of both directions in use, and the choice of the layers to read (see aligner.py).
+"""The translation models of both directions in use, and the choice of the layers to read (see method.py).
 
 How layers are chosen without gold links: Chen, Liu, Chen, Jiang & Liu (2020), "Accurate Word Alignment Induction from
 Neural Machine Translation", EMNLP. Among all combinations of a layer of one model with a layer of the other, take the
@@ -10,16 +10,18 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 import torch
 from torch import nn
 
 from synmt.alignment.aligner import FittedText
+from synmt.alignment.config import LinksBy
 from synmt.alignment.extraction import SoftLinks, directions
 from synmt.alignment.published.attention import DIRECTIONS
 from synmt.alignment.published.attention.forced import Forced
+from synmt.alignment.published.attention.method import AttentionMethod
 from synmt.data.batches import in_batches
 from synmt.data.bitext import Bitext
 from synmt.data.corpus import Corpus
@@ -32,9 +34,6 @@ from synmt.model.translation import TranslationModel
 from synmt.parameters import load_parameters
 from synmt.streams import BadInput, Message
 from synmt.text.links import Link
-
-if TYPE_CHECKING:
-    from synmt.alignment.published.attention.aligner import AttentionAligner
 
 BATCH_TOKENS = 4096
 SAMPLE = 1000  # pairs, the size of the paper's validation sets
@@ -86,16 +85,18 @@ class Models:
         return FittedText(forward.languages, forward.tokenizer, (forward.words, backward.words))
 
     @classmethod
-    def open(cls, folder: Path, aligner: "AttentionAligner", layers: Sequence[int], device: str) -> Self:
-        """Open the models and modules that an aligner reads at these layers. Raises BadInput."""
+    def open(cls, folder: Path, method: AttentionMethod, layers: Sequence[int], device: str) -> Self:
+        """Open the models and modules that a method reads at these layers. Raises BadInput."""
         forward, backward = (
-            open_direction(folder, name, aligner, layer, local_device(device))
+            open_direction(folder, name, method, layer, local_device(device))
             for name, layer in zip(DIRECTIONS, layers, strict=True)
         )
         return cls(folder, forward, backward)
 
-    def align(self, aligner: "AttentionAligner", pairs: Sequence[SentencePair]) -> list[SoftLinks]:
-        """Return the weights of each pair in order. Raises BadInput."""
+    def links(
+        self, method: AttentionMethod, pairs: Sequence[SentencePair], links_by: LinksBy = "attention"
+    ) -> list[SoftLinks]:
+        """Return the weights of each pair in order, as a method reads them. Raises BadInput."""
         forward, of_sources = self.forward.corpus(pairs)
         backward, of_targets = self.backward.corpus(pairs, backward=True)
         lengths = [max(len(x), len(y)) for x, y in zip(of_sources, of_targets, strict=True)]
@@ -104,10 +105,10 @@ class Models:
         def of_batch(batch: Sequence[int]) -> list[SoftLinks]:
             with autocast(self.forward.model.network.embedding.device):
                 forced = self.forward.force(forward, batch), self.backward.force(backward, batch)
-                if aligner.links_by == "posterior":
-                    matrices = aligner.posteriors(forced[0]), aligner.posteriors(forced[1])
+                if links_by == "posterior":
+                    matrices = method.posteriors(forced[0]), method.posteriors(forced[1])
                 else:
-                    matrices = aligner.matrices(*forced)
+                    matrices = method.matrices(*forced)
             x_to_y, y_to_x = (weights.float().cpu().numpy() for weights in matrices)
             return [
                 _soft_links(x_to_y[row], y_to_x[row], of_sources[number], of_targets[number])
@@ -117,16 +118,16 @@ class Models:
         return in_batches(lengths, BATCH_TOKENS, of_batch)
 
 
-def open_direction(path: Path, name: str, aligner: "AttentionAligner", layer: int, device: torch.device) -> Direction:
-    """Open the model, and its module if the aligner has one. Raises BadInput."""
+def open_direction(path: Path, name: str, method: AttentionMethod, layer: int, device: torch.device) -> Direction:
+    """Open the model, and its module if the method has one. Raises BadInput."""
     folder = ModelFolder.open(path / name, ModelConfig)
     module = None
-    if aligner.has_module:
+    if method.has_module:
         parameters = module_folder(path, name) / PARAMETERS_FILE
         check_inside(path, parameters)
         with naming(parameters):
             network = folder.config.network
-            saved = load_parameters(lambda: nn.ModuleDict({"part": aligner.module(network)}), parameters)
+            saved = load_parameters(lambda: nn.ModuleDict({"part": method.module(network)}), parameters)
             module = saved["part"].to(device).eval()
     with naming(path / CONFIG_FILE):
         if not 0 < layer <= folder.config.network.decoder_layers:
@@ -149,25 +150,25 @@ def _soft_links(forward: np.ndarray, backward: np.ndarray, source: np.ndarray, t
     )
 
 
-def layers_of_another(path: Path, method: str, aligner: "AttentionAligner", made_by: str) -> list[int]:
+def layers_of_another(path: Path, name: str, method: AttentionMethod, made_by: str) -> list[int]:
     """Return the layers at which a method reads models made by another. Raises BadInput if it cannot read them."""
     layers = []
-    for name in DIRECTIONS:
-        network = ModelFolder.open(path / name, ModelConfig).config.network
-        fits = aligner.network(network) == network and not aligner.has_module and not aligner.trains_model
-        layers.append(aligner.fixed_layer(network) if fits else 0)
+    for direction in DIRECTIONS:
+        network = ModelFolder.open(path / direction, ModelConfig).config.network
+        fits = method.network(network) == network and not method.has_module and not method.trains_model
+        layers.append(method.fixed_layer(network) if fits else 0)
     if not all(layers):
-        raise BadInput(Message("was made by {}; to use {}, fit it with --models", made_by, method), str(path))
+        raise BadInput(Message("was made by {}; to use {}, fit it with --models", made_by, name), str(path))
     return layers
 
 
-def agreeing_layers(aligner: "AttentionAligner", models: Models, bitext: Bitext) -> tuple[int, int]:
+def agreeing_layers(method: AttentionMethod, models: Models, bitext: Bitext) -> tuple[int, int]:
     """Return the two layers that agree best, counted from 1; the lower ones if several agree equally well."""
     sample = list(islice(bitext, 0, None, max(1, len(bitext) // SAMPLE)))[:SAMPLE]
     links = []
     for layer in range(1, models.forward.folder.config.network.decoder_layers + 1):
         at = Models(models.folder, replace(models.forward, layer=layer), replace(models.backward, layer=layer))
-        links.append([directions(soft) for soft in at.align(aligner, sample)])
+        links.append([directions(soft) for soft in at.links(method, sample)])
     layers = range(len(links))
     scores = {
         (first, second): disagreement([f for f, _ in links[first]], [b for _, b in links[second]])

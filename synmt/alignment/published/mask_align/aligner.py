@@ -29,131 +29,80 @@ Differences from the paper's code: we also train on and align sides of one word,
 softmax includes padding; label smoothing is the same as in all other systems.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Self
 
-from synmt.alignment.aligner import FitBitext, FittedText, Fitting, Needs, Settings, copy_saved, options_of
-from synmt.alignment.config import ALL_OF_LINKS, Heuristic, LinksBy
-from synmt.alignment.published.presets import PAPER
+import torch
+
+from synmt.alignment.aligner import FitBitext, FittedAligner, FittedText, Fitting, Needs, copy_saved
+from synmt.alignment.config import Heuristic, LinksBy
+from synmt.alignment.corpus import BATCH_TOKENS, LearningBitext, Opened
+from synmt.alignment.extraction import HARMONIC_THRESHOLD, SoftLinks
+from synmt.alignment.published.mask_align.config import MaskAlignConfig, MaskAlignModelConfig, fitting_config
+from synmt.alignment.published.mask_align.validation import SAMPLE, LinkValidation
+from synmt.data.batches import in_batches
 from synmt.data.records import SentencePair
+from synmt.device import autocast
 from synmt.model.files import check_new
-from synmt.model.source import ENCODERS, SourceSide, encoders_of, source_side
-from synmt.nn.config import TransformerConfig
-from synmt.options import Checked, Preset, option_names, setting
 from synmt.streams import BadInput, Message, WrongUsage
-from synmt.text.vocabulary import Vocabulary
-from synmt.training.config import TrainingConfig, training_options
-from synmt.training.presets import configs
+from synmt.training.distribution import joined_processes
+from synmt.training.fit import Recipe, fit
 
-if TYPE_CHECKING:
-    from synmt.alignment.corpus import Opened
-    from synmt.alignment.extraction import SoftLinks
-    from synmt.alignment.published.mask_align.model import MaskAlignModel
-
-# `small` is for about ten thousand pairs on two CPU cores, with a schedule that ends.
-PRESETS = {
-    "small": Preset({**PAPER, **dict(
-        width=128, feedforward=256, encoder_layers=2, decoder_layers=2, dropout=0.05,
-        merges=4000, batch_tokens=1024, accumulate=1, epochs=10, updates=0,
-        learning_rate=2e-3, schedule="cosine", warmup=400,
-    )}),
-    "paper": Preset(PAPER),
-}  # fmt: skip
 GUIDED_THRESHOLD = 0.4  # higher than for subwords, because whole words weigh more; tuned on 40 hand-aligned pairs
-# Positions are sinusoidal. No validation chooses a model, because there are no gold links.
-USED = ALL_OF_LINKS.union(
-    {"device", "guide", "resume", "preset", *ENCODERS},
-    set(option_names(TransformerConfig)) - {"positions"},
-    training_options(
-        "patience", "select", "validation-beam", "prefixes", "prefix-tokens", "tree-dropout", "subword-dropout"
-    ),
-)
 
 
 @dataclass(frozen=True)
-class MaskAlign(Checked):
-    cites: ClassVar[tuple[str, ...]] = ("chen2021mask",)
-    loss_form: Literal["code", "paper"] = setting("code", "how the terms of Mask-Align's loss are normalized")
-    agreement: float = setting(5.0, "α, the weight of both directions' agreement", unless="no_agreement")
-    entropy: float = setting(1.0, "β, the weight of the entropy of attention", unless="no_agreement")
-    entropy_smoothing: float = setting(
-        0.05, "λ, added to attention weights before their entropy is computed", 1e-9, unless="no_agreement"
-    )
-    guidance: float = setting(4.0, "γ, the weight of the links from --guide")
-    diagonal: float = setting(0.0, "κ, how strongly attention favours the diagonal at first; try 4 with few pairs")
-    causal: bool = setting(False, "predict each word only from the previous ones")
-    no_leak: bool = setting(False, "do without the key for words that have no counterpart")
-    no_agreement: bool = setting(False, "train the two directions independently: α and β are 0")
-    text: FittedText | None = None
+class MaskAlign(FittedAligner):
+    """opened: its model; links_by: read the attention as it is, or its posterior given the target word."""
+
+    config: MaskAlignConfig
+    text: FittedText
+    opened: Opened[MaskAlignModelConfig]
     links_by: LinksBy = "attention"
-    opened: "Opened[MaskAlignConfig] | None" = field(default=None, repr=False, compare=False)
-    presets: ClassVar[Mapping[str, Preset]] = PRESETS
-    of_guide: ClassVar[tuple[str, ...]] = ("guidance",)
-    several: ClassVar[bool] = True
 
     @classmethod
-    def uses(cls, given: Settings) -> frozenset[str]:
-        return USED - {"links-by"} if given.get("guide") else USED
-
-    @property
-    def heuristic(self) -> Heuristic:
-        return "grow-diag-lilt" if self.no_agreement else "harmonic"
-
-    def needs(self, settings: Settings | None = None) -> Needs:
-        if settings is None and self.opened:
-            source, target = self.opened.folder.config.encoders
-        else:
-            (source, target), _, _ = fitting_config(settings or {})
-        return source.needs(training=settings is not None), target.needs(training=settings is not None)
-
-    def fit(self, bitext: FitBitext, how: Fitting) -> Self:
-        from synmt.alignment.corpus import LearningBitext
-        from synmt.alignment.published.mask_align.validation import SAMPLE, LinkValidation
-        from synmt.training.distribution import joined_processes
-        from synmt.training.fit import Recipe, fit
-
+    def fit(cls, config: MaskAlignConfig, bitext: FitBitext, how: Fitting) -> Self:
         encoders, network, training = fitting_config(how.settings)
         guided = bitext.guide is not None
         try:
-            config = MaskAlignConfig(self, guided, encoders, bitext.text, network)
+            of_model = MaskAlignModelConfig(config, guided, encoders, bitext.text, network)
         except ValueError as error:
             raise WrongUsage(str(error)) from None
         check_new(how.out, how.resume)
         with joined_processes(how.device) as processes:
             sample = islice(bitext.pairs, 0, None, -(-len(bitext.pairs) // SAMPLE))
-            score = partial(LinkValidation, self.reading, list(sample))
+            score = partial(LinkValidation, cls.reading, list(sample))
             data = LearningBitext(bitext.pairs, how.notes, bitext.guide, score)
-            fit(how.out, config, data, Recipe(training), processes, announce=lambda *_: how.notes.say())
-            return self.open(how.out, str(processes.device))
+            fit(how.out, of_model, data, Recipe(training), processes, announce=lambda *_: how.notes.say())
+            return cls.load(type(config), how.out, str(processes.device))
 
     def save(self, folder: Path) -> None:
-        assert self.opened
         copy_saved(self.opened.folder.path, folder)
 
     @classmethod
-    def open(cls, folder: Path, device: str) -> Self:
-        from synmt.alignment.corpus import Opened
-
-        return cls.reading(Opened.open(folder, MaskAlignConfig, device))
+    def load(cls, method: type[MaskAlignConfig], folder: Path, device: str) -> Self:
+        return cls.reading(Opened.open(folder, MaskAlignModelConfig, device))
 
     @classmethod
-    def reading(cls, opened: "Opened[MaskAlignConfig]") -> Self:
+    def reading(cls, opened: Opened[MaskAlignModelConfig]) -> Self:
         """Return an aligner that reads links from this model."""
-        config = opened.folder.config
-        return cls(**options_of(config.options), text=config.text, opened=opened)
+        return cls(opened.folder.config.options, opened.folder.config.text, opened)
 
-    def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":
+    @property
+    def heuristic(self) -> Heuristic:
+        return "grow-diag-lilt" if self.config.no_agreement else "harmonic"
+
+    def needs(self) -> Needs:
+        source, target = self.opened.folder.config.encoders
+        return source.needs(training=False), target.needs(training=False)
+
+    def links(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
         """Return the weights of each pair in order. Raises BadInput for a record that lacks something its side needs,
         and for posteriors of a model trained on links, whose attention has seen the word."""
-        import torch
-
-        from synmt.alignment.extraction import HARMONIC_THRESHOLD
-
-        assert self.opened
         guided, model = self.opened.folder.config.guided, self.opened.model
         if self.links_by == "posterior" and guided:
             raise BadInput(Message("--links-by posterior does not work with a model trained on links (--guide)"))
@@ -164,13 +113,6 @@ class MaskAlign(Checked):
 
     def predicted(self, pairs: Sequence[SentencePair]) -> list[list[bool]]:
         """Implement Predictor (Chen, Sun & Liu 2021, section 4.4)."""
-        import torch
-
-        from synmt.alignment.corpus import BATCH_TOKENS
-        from synmt.data.batches import in_batches
-        from synmt.device import autocast
-
-        assert self.opened
         opened, corpus = self.opened, self.opened.encode(pairs)
 
         def predict(batch: list[int]) -> list[list[bool]]:
@@ -188,58 +130,3 @@ class MaskAlign(Checked):
 
         with torch.inference_mode():
             return in_batches(corpus.lengths().tolist(), BATCH_TOKENS, predict)
-
-
-@dataclass(frozen=True)
-class MaskAlignConfig:
-    """The config in the folder. guided: whether the model learned from given links; encoders: of source and target;
-    text: the text that it was fitted to; network: all sizes. A FolderConfig."""
-
-    options: MaskAlign
-    guided: bool
-    encoders: tuple[SourceSide, SourceSide]
-    text: FittedText
-    network: TransformerConfig
-    aligner: ClassVar[str] = "mask-align"
-    vocabulary_folders: ClassVar[tuple[str, ...]] = ("source", "target")
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for incompatible fields."""
-        if type(self.guided) is not bool:
-            raise ValueError(f"guided cannot be {self.guided!r}")
-        if self.guided and self.options.causal:
-            raise ValueError("a causal decoder cannot learn from given links")
-        for side in self.encoders:
-            side.check_network(self.network)
-
-    def fields(self) -> dict[str, Any]:
-        encoders = {"guided": self.guided, "encoders": [side.settings() for side in self.encoders]}
-        network = {"network": asdict(self.network)}
-        return {"options": options_of(self.options), **encoders, **asdict(self.text), **network}
-
-    @classmethod
-    def read(cls, fields: dict[str, Any]) -> Self:
-        source, target = (source_side(side) for side in fields["encoders"])
-        options, network = MaskAlign(**fields["options"]), TransformerConfig(**fields["network"])
-        return cls(options, fields["guided"], (source, target), FittedText.read(fields), network)
-
-    def new_model(self, vocabularies: Sequence[Vocabulary]) -> "MaskAlignModel":
-        from synmt.alignment.published.mask_align.model import MaskAlignModel
-
-        source, target = vocabularies
-        return MaskAlignModel(self.network, self.options, self.guided, self.encoders, (source, target))
-
-
-def fitting_config(
-    settings: Mapping[str, Any],
-) -> tuple[tuple[SourceSide, SourceSide], TransformerConfig, TrainingConfig]:
-    """Return the encoders, the network and the training config of these settings. Raises WrongUsage if no model can
-    have them."""
-    try:
-        encoders = encoders_of(settings)
-        network, training = configs({**PRESETS[settings.get("preset") or "small"].settings, **settings})
-        for side in encoders:
-            side.check_network(network)
-    except ValueError as error:
-        raise WrongUsage(str(error)) from None
-    return encoders, network, training

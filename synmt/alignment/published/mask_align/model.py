@@ -24,14 +24,19 @@ from synmt.nn.transformer import Encoder, final_norm
 from synmt.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from synmt.alignment.published.mask_align.aligner import MaskAlign
+    from synmt.alignment.published.mask_align.config import MaskAlignConfig
 
 
 class DirectedModel(nn.Module):
     """One direction: an encoder of x, and a decoder that predicts y from it."""
 
     def __init__(
-        self, config: TransformerConfig, options: "MaskAlign", guided: bool, side: SourceSide, vocabulary: Vocabulary
+        self,
+        config: TransformerConfig,
+        options: "MaskAlignConfig",
+        guided: bool,
+        side: SourceSide,
+        vocabulary: Vocabulary,
     ) -> None:
         """side and vocabulary: the encoder and the vocabulary of x."""
         super().__init__()
@@ -127,7 +132,7 @@ class MaskAlignModel(nn.Module):
     def __init__(
         self,
         config: TransformerConfig,
-        options: "MaskAlign",
+        options: "MaskAlignConfig",
         guided: bool,
         encoders: tuple[SourceSide, SourceSide],
         vocabularies: tuple[Vocabulary, Vocabulary],

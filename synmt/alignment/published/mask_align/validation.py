@@ -8,6 +8,7 @@ import torch
 
 from synmt.alignment.corpus import BATCH_TOKENS, Opened, encode, features_of
 from synmt.alignment.extraction import Extraction, directions, extract
+from synmt.alignment.published.mask_align.config import MaskAlignModelConfig
 from synmt.alignment.published.mask_align.model import MaskAlignModel
 from synmt.data.records import SentencePair
 from synmt.device import autocast
@@ -17,7 +18,7 @@ from synmt.training.distribution import Processes
 from synmt.training.validation import ValidationScores
 
 if TYPE_CHECKING:
-    from synmt.alignment.published.mask_align.aligner import MaskAlign, MaskAlignConfig
+    from synmt.alignment.published.mask_align.aligner import MaskAlign
 
 SAMPLE = 200  # pairs
 
@@ -27,9 +28,9 @@ class LinkValidation:
 
     def __init__(
         self,
-        aligner: "Callable[[Opened[MaskAlignConfig]], MaskAlign]",
+        aligner: "Callable[[Opened[MaskAlignModelConfig]], MaskAlign]",
         pairs: Sequence[SentencePair],
-        folder: ModelFolder["MaskAlignConfig"],
+        folder: ModelFolder[MaskAlignModelConfig],
         training: TrainingConfig,
     ) -> None:
         """aligner: makes an aligner that reads links from a model in training."""
@@ -48,7 +49,7 @@ class LinkValidation:
         return shards[0]
 
     @torch.inference_mode()
-    def _loss(self, opened: Opened["MaskAlignConfig"]) -> float:
+    def _loss(self, opened: Opened[MaskAlignModelConfig]) -> float:
         """Return the cross-entropy of both sides, in nats per subword."""
         loss, tokens = 0.0, 0
         for batch in self.corpus.shuffled_batches(BATCH_TOKENS, seed=0, epoch=0):
@@ -62,7 +63,7 @@ class LinkValidation:
         """Return two statistics: the percentage of best-counterpart links that both directions share (F1 of one against
         the other), and the number of links per word that the model would produce."""
         agreed = directed = links = words = 0
-        for pair, found in zip(self.pairs, aligner.align(self.pairs), strict=True):
+        for pair, found in zip(self.pairs, aligner.links(self.pairs), strict=True):
             forward, backward = directions(found)
             agreed, directed = agreed + 2 * len(forward & backward), directed + len(forward) + len(backward)
             source, target = pair.source.tokens, pair.target.tokens

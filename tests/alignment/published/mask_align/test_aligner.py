@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from synmt.alignment.aligner import FitBitext, FittedText, Fitting, new_aligner, open_aligner
+from synmt.alignment.aligner import FitBitext, FittedText, Fitting, load_aligner, method_config
 from synmt.alignment.choice import choose
 from synmt.alignment.corpus import Opened
 from synmt.alignment.extraction import Extraction, extract
-from synmt.alignment.published.mask_align.aligner import MaskAlign, MaskAlignConfig
+from synmt.alignment.published.mask_align.aligner import MaskAlign
+from synmt.alignment.published.mask_align.config import MaskAlignModelConfig
 from synmt.alignment.published.mask_align.validation import LinkValidation
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair
@@ -55,14 +56,14 @@ def fit(
 ) -> MaskAlign:
     settings = TINY | settings
     bitext = FitBitext(Bitext(pairs), FittedText(("en", "de"), "none"), guide)
-    aligner = new_aligner("mask-align", settings).fit(bitext, Fitting(settings, out, resume, device="cpu"))
+    aligner = method_config("mask-align", settings).fit(bitext, Fitting(settings, out, resume, device="cpu"))
     assert isinstance(aligner, MaskAlign)
     return aligner
 
 
 def links(aligner: MaskAlign, pairs: Sequence[SentencePair]) -> list[dict[Link, float]]:
     how = Extraction(aligner.heuristic)
-    found = zip(aligner.align(pairs), pairs, strict=True)
+    found = zip(aligner.links(pairs), pairs, strict=True)
     return [extract(each, pair.source.tokens, pair.target.tokens, how).links for each, pair in found]
 
 
@@ -77,7 +78,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> MaskAlign:
     return fit(tmp_path_factory.mktemp("fitted") / "model", PAIRS)
 
 
-def running(aligner: MaskAlign) -> Opened[MaskAlignConfig]:
+def running(aligner: MaskAlign) -> Opened[MaskAlignModelConfig]:
     assert aligner.opened
     return aligner.opened
 
@@ -90,18 +91,18 @@ def test_the_training_bitext_is_aligned(fitted: MaskAlign) -> None:
 def test_an_opened_folder_aligns_like_the_fitted_model_in_any_batches(
     fitted: MaskAlign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = open_aligner(running(fitted).folder.path, None, "cpu")
+    opened = load_aligner(running(fitted).folder.path, None, "cpu")
     assert isinstance(opened, MaskAlign)
-    together = fitted.align(PAIRS[:20])
+    together = fitted.links(PAIRS[:20])
     monkeypatch.setattr("synmt.alignment.corpus.BATCH_TOKENS", 1)
-    for one, other in zip(opened.align(PAIRS[:20]), together, strict=True):
+    for one, other in zip(opened.links(PAIRS[:20]), together, strict=True):
         np.testing.assert_allclose(one.forward, other.forward, atol=1e-5)
         np.testing.assert_allclose(one.backward, other.backward, atol=1e-5)
 
 
 def test_links_of_unseen_words_stay_inside(fitted: MaskAlign) -> None:
     strange = [pair(["s1"], ["t1"]), pair(["new"], ["t1", "?"] * 40), pair(["s1"] * 1000, ["t2"])]
-    for found, each in zip(fitted.align(strange), strange, strict=True):
+    for found, each in zip(fitted.links(strange), strange, strict=True):
         shape = len(found.source_words), len(found.target_words)
         assert found.forward.shape == found.backward.shape == shape
         assert found.source_words[-1] == len(each.source.tokens) - 1
@@ -121,7 +122,7 @@ def test_the_log_describes_the_links(fitted: MaskAlign) -> None:
     validation = LinkValidation(MaskAlign.reading, PAIRS[:7], running(fitted).folder, TrainingConfig(max_length=100))
     measures = validation.shard(running(fitted).model, Processes(0, 1, torch.device("cpu"))).measures
     agreed = directed = given = 0
-    for each, found in zip(PAIRS[:7], fitted.align(PAIRS[:7]), strict=True):
+    for each, found in zip(PAIRS[:7], fitted.links(PAIRS[:7]), strict=True):
         forward = {(found.source_words[int(j)], i) for i, j in enumerate(found.forward.argmax(axis=0))}
         backward = {(j, found.target_words[int(i)]) for j, i in enumerate(found.backward.argmax(axis=1))}
         agreed, directed = agreed + len(forward & backward), directed + len(forward) + len(backward)
@@ -138,7 +139,7 @@ def test_the_last_model_is_saved_whatever_its_links(fitted: MaskAlign) -> None:
 def test_links_depend_on_the_seed(tmp_path: Path) -> None:
     def weights(name: str, seed: int) -> list[float]:
         aligner = fit(tmp_path / name, PAIRS[:40], seed=seed, dropout=0.1, **SHORT)
-        return [float(found.forward.sum()) for found in aligner.align(PAIRS[:40])]
+        return [float(found.forward.sum()) for found in aligner.links(PAIRS[:40])]
 
     first = weights("first", 1)
     assert weights("second", 1) == first
@@ -152,7 +153,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path) -> None:
     whole = fitted_for(4, "whole")
     fitted_for(2, "parts")
     parts = fitted_for(4, "parts", resume=True)
-    for one, other in zip(whole.align(PAIRS[:5]), parts.align(PAIRS[:5]), strict=True):
+    for one, other in zip(whole.links(PAIRS[:5]), parts.links(PAIRS[:5]), strict=True):
         np.testing.assert_array_equal(one.forward, other.forward)
 
 
@@ -181,8 +182,8 @@ def test_encoders_can_read_trees(sides: tuple[str | None, str | None], tmp_path:
     if "pascal" not in f"{sides}":
         given.pop("pascal_heads")
     aligner = fit(tmp_path / "model", pairs, **given)
-    assert aligner.needs() == open_aligner(tmp_path / "model", "mask-align", "cpu").needs()
-    for found, each in zip(aligner.align(pairs), pairs, strict=True):
+    assert aligner.needs() == load_aligner(tmp_path / "model", "mask-align", "cpu").needs()
+    for found, each in zip(aligner.links(pairs), pairs, strict=True):
         assert set(found.source_words) == set(range(len(each.source.tokens)))
         assert set(found.target_words) == set(range(len(each.target.tokens)))
 
@@ -196,7 +197,7 @@ def test_errors_are_bad_input(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match="agreement cannot be -1"):
         fit(tmp_path / "other", PAIRS[:9], mask_align_agreement=-1.0)
     with pytest.raises(BadInput, match=r"config\.json: No such file"):
-        open_aligner(tmp_path / "missing", None, "cpu")
+        load_aligner(tmp_path / "missing", None, "cpu")
     (tmp_path / "model" / "config.json").write_text('{"format": 2, "model": {}}')
     with pytest.raises(BadInput, match="is not an aligner; name a --method"):
-        open_aligner(tmp_path / "model", None, "cpu")
+        load_aligner(tmp_path / "model", None, "cpu")

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from synmt.alignment.corpus import AlignerCorpus, SideBatch, links_of_subwords
-from synmt.alignment.published.mask_align.aligner import MaskAlign
+from synmt.alignment.published.mask_align.config import MaskAlignConfig
 from synmt.alignment.published.mask_align.model import DirectedModel, MaskAlignModel
 from synmt.model.source import source_side
 from synmt.nn.config import TransformerConfig
@@ -32,7 +32,7 @@ def aligner(
     corpus = corpus_of(system)
     torch.manual_seed(1)
     encoders = source_side(tiny.SYSTEMS[system]), source_side({"sequence": {}})
-    model = MaskAlignModel(config, MaskAlign(**options), guided, encoders, corpus.vocabularies)
+    model = MaskAlignModel(config, MaskAlignConfig(**options), guided, encoders, corpus.vocabularies)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
     return model.eval(), corpus

@@ -11,7 +11,7 @@ from torch import Tensor
 from synmt.alignment.aligner import FittedText
 from synmt.alignment.corpus import SideBatch
 from synmt.alignment.published.attention.weights import first_order_posteriors
-from synmt.alignment.published.mask_align.aligner import MaskAlign, MaskAlignConfig
+from synmt.alignment.published.mask_align.config import MaskAlignConfig, MaskAlignModelConfig
 from synmt.alignment.published.mask_align.model import DirectedModel, distances
 from synmt.model.source import source_side
 from synmt.nn.attention import Recorder
@@ -98,7 +98,9 @@ def test_a_large_kappa_leaves_only_the_diagonal() -> None:
 
 def test_folders_older_than_the_diagonal_open() -> None:
     side = source_side({"sequence": {}})
-    config = MaskAlignConfig(MaskAlign(agreement=2.0), False, (side, side), FittedText(("de", "en"), "none"), CONFIG)
+    config = MaskAlignModelConfig(
+        MaskAlignConfig(agreement=2.0), False, (side, side), FittedText(("de", "en"), "none"), CONFIG
+    )
     fields = config.fields()
     del fields["options"]["diagonal"]
-    assert MaskAlignConfig.read(fields) == replace(config)
+    assert MaskAlignModelConfig.read(fields) == replace(config)

@@ -1,4 +1,5 @@
-"""A trained model, run by compiled code, so that γ of a pair depend only on that pair and the model.
+"""Compute γ of pairs with a trained model: by compiled code, so that they depend only on the pair and the model, or by
+torch, on a GPU or where there is no compiler.
 
 In torch and numpy, the rounding of a matrix product depends on its size, and so on the other pairs in the batch;
 chains.c always adds up in the same order.
@@ -6,11 +7,12 @@ chains.c always adds up in the same order.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, Self
 
 import numpy as np
+from torch import Tensor
 
 from synmt.alignment import compiled
 from synmt.alignment.corpus import Opened
@@ -19,8 +21,10 @@ from synmt.data.batches import Ids, in_batches, pad
 from synmt.data.records import SentencePair
 from synmt.text.bpe import REMEMBERED, Bpe
 from synmt.text.vocabulary import Vocabulary
+from synmt.trees.record import ParseRecord
 
-BATCH_TOKENS = 8192  # sentences × longest side of a batch
+BATCH_TOKENS = 8192  # number of sentences × longest side
+ON_GPU = 8  # factor for BATCH_TOKENS
 Subwords = tuple[Ids, Sequence[int]]  # ids, and the index of each one's word
 
 
@@ -38,7 +42,7 @@ class Segmenter:
 
 
 @dataclass(frozen=True)
-class SavedModel:
+class CompiledReader:
     """words: splits the words of each side; the other fields are arguments of `compiled.e_step`."""
 
     words: tuple[Segmenter, Segmenter]
@@ -53,9 +57,9 @@ class SavedModel:
             return None
         source, target = (Segmenter(opened.folder.bpe, each) for each in opened.folder.vocabularies)
         vectors, directions = opened.model.by_vectors()
-        return cls((source, target), vectors, directions, opened.model.options.agreement)
+        return cls((source, target), vectors, directions, opened.model.config.agreement)
 
-    def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
+    def links(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
         """Return γ of both directions, between subwords."""
         sources = [self.words[0].cut(pair.source.tokens) for pair in pairs]
         targets = [self.words[1].cut(pair.target.tokens) for pair in pairs]
@@ -72,3 +76,27 @@ class SavedModel:
             ]
 
         return in_batches(lengths, BATCH_TOKENS, of_batch)
+
+
+@dataclass(frozen=True)
+class TorchReader:
+    """totals: the normalizers of the model's emissions."""
+
+    opened: Opened[Any]
+    totals: Sequence[Tensor]
+
+    @classmethod
+    def of(cls, opened: Opened[Any]) -> Self:
+        return cls(opened, opened.model.totals())
+
+    def links(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
+        """Return γ of both directions, between subwords."""
+        read = partial(self.opened.model.posteriors, totals=self.totals)
+        tokens = BATCH_TOKENS * (1 if self.opened.device.type == "cpu" else ON_GPU)
+        return self.opened.links([in_lower_case(pair) for pair in pairs], read, batch_tokens=tokens)
+
+
+def in_lower_case(pair: SentencePair) -> SentencePair:
+    """Return the lowercased words of a pair, without its other fields."""
+    source, target = (ParseRecord(tokens=[word.lower() for word in each.tokens]) for each in (pair.source, pair.target))
+    return SentencePair(source, target, pair.lines)
