@@ -181,10 +181,7 @@ HEAD = """\
 <meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
 <title>@TITLE@</title>
-<style>
-@STYLE@
-</style>
-"""  # of each page; the style of its template follows
+"""  # of each page; its template begins with its style
 
 
 def filled(template: str, title: str, data: object) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from synmt.inspection import page
 from synmt.inspection.alignment import alignment_matrices, read_alignments, read_bitext
-from synmt.inspection.page import alignment_page, attention_page, links_page, trees_page
+from synmt.inspection.page import alignment_page, attention_page, filled, links_page, trees_page
 from synmt.inspection.sentence import ReadSentence, read_sentence
 from synmt.streams import BadInput, Line
 from synmt.trees.constituency import Tree
@@ -44,6 +44,12 @@ class Tags(HTMLParser):
 @pytest.fixture
 def masked(tmp_path: Path) -> ReadSentence:
     return read_sentence(write_model(tmp_path / "mask", "all but multitask"), SENTENCE)
+
+
+def test_a_page_has_one_style() -> None:
+    for template in "heads.html", "sentences.html", "report.html":
+        names = [name for name, _ in Tags(filled(template, "title", {})).tags]
+        assert names.count("style") == 1
 
 
 def test_the_page_has_every_head_and_strength(masked: ReadSentence) -> None:
