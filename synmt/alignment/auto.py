@@ -7,7 +7,6 @@ These two make different mistakes, because one counts words in tables and the ot
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import ClassVar
 
 from synmt.alignment import encoders
@@ -56,20 +55,17 @@ class AutoConfig(JoinedConfig):
             faster = f"; --hmm-encoded {FEW} takes {less:.0f} s and made 24 % more errors" if encoded > 4 * FEW else ""
             return Message(
                 f"fits hmm with the encoder {encoders.PACKAGE} to {pairs} pairs: about {seconds:.0f} s of a current"
-                f" core{faster}; without it (--hmm-encoder none), {HMM} and {NEURAL} made 28 to 78 % more errors on"
-                " German and English"
+                f" core{faster}"
             )
         epochs = settings.get("epochs", epochs_for(pairs))
         learned, read = (cells * min(each.pairs or pairs, pairs) // pairs for each in (hmm, neural))
         of_hmm = 2 + SECONDS * learned * (LONGER if learned > MOST_CELLS else 1) + SECONDS_ALIGNED * cells / 3
         seconds = START[0] + of_hmm + SECONDS_READ * read * epochs + SECONDS_ALIGNED * cells * 2 / 3
         size = (START[1] + BYTES * min(learned, MOST_CELLS)) / 1e9
-        installed = "installed" if find_spec("eflomal") else "of synmt[align]"
-        missed = "" if encoders.installed() else "; with an encoder (synmt[encoder]), 22 to 44 % fewer"
+        missed = "" if encoders.installed() else "; synmt[encoder] makes 22 to 44 % fewer errors"
         return Message(
-            f"fits {HMM} and {NEURAL} to {pairs} pairs: about {seconds:.0f} s of a current core, up to four times as "
-            f"long on an old one, and {size:.1f} GB; --method hmm takes {of_hmm / seconds:.0%} of that and made 9 to "
-            f"13 % more errors on German and English, eflomal ({installed}) 22 to 35 %{missed}"
+            f"fits {HMM} and {NEURAL} to {pairs} pairs: about {seconds:.0f} s of a core, {size:.1f} GB;"
+            f" --method hmm takes {of_hmm / seconds:.0%}{missed}"
         )
 
 
