@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from synmt.inspection.matrix import WIDTHS, short_names
+from synmt.metrics import METRICS
 from synmt.metrics.report import json_array
 from synmt.model.files import check_inside
 from synmt.streams import BadInput, readable
@@ -122,7 +123,8 @@ def _panel(name: str) -> tuple[str, str]:
     """Return the title and the unit of a column that is not among PANELS."""
     if name.startswith(PART):
         return f"validation loss of {name.removeprefix(PART)}", NATS
-    score = name.removeprefix(ACCURACY).upper()
+    score = name.removeprefix(ACCURACY)
+    score = score.upper() if score in METRICS else score
     return f"validation {score}", score
 
 
