@@ -26,6 +26,7 @@ Examples:
 HINTS = {
     "--by-relation": "`synmt inspect relations` compares trees relation by relation",
     "--reliability": "`synmt inspect reliability` compares link scores with precision",
+    "--by-frequency": "`synmt inspect words` counts the words that systems get right, by frequency",
     "--errors": f"name the metrics: --metric {','.join(CATEGORIES)}",
 }
 in_input, of_output = in_section("Input"), in_section("Options")
@@ -87,7 +88,8 @@ def command(
 ) -> None:
     """Score hypotheses against references.
 
-    Each file has one sentence per line, and each system has its own file. The metrics compare:
+    Each file has one sentence per line, and each system has its own file. For words by frequency, part of speech and
+    relation, see `synmt inspect words`. The metrics compare:
 
     \b
     bleu chrf chrf+ chrf++ ter ribes  detokenized translations, as sacreBLEU does

@@ -46,7 +46,7 @@ METRICS_OF = {
     "systems": ("bleu", "chrf"), "aligners": ("aer", "precision", "recall"), "projections": ("upos", "uas", "las"),
 }  # fmt: skip
 COMPARED = {"systems": "translations", "aligners": "links", "projections": "records"}
-TABLES = "data", "tests", "challenge", "segments", "parse", "train", "translate", "align", "project", *ROWS
+TABLES = "data", "tests", "challenge", "contrast", "segments", "parse", "train", "translate", "align", "project", *ROWS
 TYPES: Mapping[type, str] = {list: "list", dict: "table"}
 SECTIONS: Mapping[str, tuple[type, ...]] = {
     "seeds": (list,), "sizes": (list, dict), "metrics": (list,), **dict.fromkeys(TABLES, (dict,)),
@@ -106,6 +106,7 @@ class RunFile:
     challenge: for each challenge set, a file of line numbers or options of `synmt challenge query`.
     languages: source and target language, for aligners and projections.
     segments: by name, metrics that another program computes.
+    contrast: by name, files of contrastive pairs, as for `synmt challenge contrast`.
     """
 
     train: ParallelFiles | None
@@ -121,6 +122,7 @@ class RunFile:
     challenge: Mapping[str, Path | Options] = field(default_factory=dict)
     languages: tuple[str, str] = ("en", "en")
     segments: Mapping[str, Segments] = field(default_factory=dict)
+    contrast: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def of_outputs(self) -> list[str]:
@@ -174,6 +176,7 @@ class RunFile:
         return [
             *(path for pair in pairs for path in pair.files()),
             *self.numbered_sets().values(),
+            *self.contrast.values(),
             *(path for each in self.segments.values() for path in each.tables.values()),
             *(value for each in options for value in each.values() if isinstance(value, Path)),
             *(
@@ -320,7 +323,7 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
         raise ValueError("sizes have no effect without training data")
     if not tests:
         raise ValueError("names no tests")
-    for name in [*tests, *fields[kind], *fields.get("challenge", {})]:
+    for name in [*tests, *fields[kind], *fields.get("challenge", {}), *fields.get("contrast", {})]:
         if not name.strip() or "/" in name or name.startswith(".") or not name.isprintable() or compression_of(name):
             raise ValueError(f"{name!r} cannot be the name of a file")
         if len(name.encode()) > LONGEST_NAME:
@@ -328,7 +331,8 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
     for name in fields[kind]:
         if "." in name:  # or the files SYSTEM.SEED and SYSTEM.SEED.TEST of two systems could be the same
             raise ValueError(f"{name!r} cannot be the name of a system: it contains a dot")
-    titles = [*tests, *(f"{test}, {name}" for test in tests for name in fields.get("challenge", {}))]
+    parts = (f"{test}, {name}" for test in tests for name in fields.get("challenge", {}))
+    titles = [*tests, *parts, *fields.get("contrast", {})]
     if same := [title for title in titles if titles.count(title) > 1]:
         raise ValueError(f"two tables would have the title {same[0]!r}")
     metrics = fields.get("metrics", list(METRICS_OF[kind]))
@@ -352,6 +356,7 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
         },
         (languages[0], languages[1]),
         {name: _segments(name, each, tests, folder) for name, each in fields.get("segments", {}).items()},
+        {name: _pairs(name, each, folder) for name, each in fields.get("contrast", {}).items()},
     )
 
 
@@ -363,7 +368,8 @@ def _kind(fields: Mapping[str, Any]) -> str:
     if len(kinds) > 1:
         raise ValueError(f"compares {' and '.join(kinds)}: write a file for each")
     for name in fields:
-        if (name in OWN and name not in COMMANDS[kinds[0]]) or (name == "segments" and kinds[0] != "systems"):
+        only_systems = name in ("segments", "contrast")
+        if (name in OWN and name not in COMMANDS[kinds[0]]) or (only_systems and kinds[0] != "systems"):
             raise ValueError(f"{name} has no effect on {kinds[0]}")
     return kinds[0]
 
@@ -398,6 +404,13 @@ def _segments(name: str, table: Any, tests: Mapping[str, Any], folder: Path) -> 
         if not isinstance(files.get(test), str):
             raise ValueError(f"segments: {name} needs the name of a file for the test {test}")
     return Segments({test: safe_path(folder / file) for test, file in files.items()}, LOWER not in table)
+
+
+def _pairs(name: str, file: Any, folder: Path) -> Path:
+    """Return a file of contrastive pairs. Raises ValueError."""
+    if not isinstance(file, str):
+        raise ValueError(f"contrast: {name} must be the name of a file of contrastive pairs, not {file!r:.40}")
+    return safe_path(folder / file)
 
 
 def safe_path(path: Path) -> Path:

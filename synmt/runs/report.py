@@ -28,6 +28,7 @@ from synmt.metrics.reading import LengthBuckets
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.parsers.config import CITES
 from synmt.runs.aligners import gold_of
+from synmt.runs.contrast import Contrasted
 from synmt.runs.file import RunFile
 from synmt.runs.steps import Record
 from synmt.runs.systems import trees_of
@@ -78,6 +79,7 @@ def page(found: RunFindings, file: Path) -> str:
         "words": [
             each for own in found.measured if found.run.kind == "systems" for each in words_in(own, found, systems)
         ],
+        "pairs": list(pairs_in(found.contrasts, systems)),
         "costs": list(_costs(found, systems)),
         "tests": [_sentences(each, found, max(1, int(share * each.sentences)), systems) for each in found.measured],
         "notes": [*chosen_on_dev(first), *legend(found.results), *warnings_of(found.results, found.learned)],
@@ -263,10 +265,47 @@ def words_in(measured: Measured, found: RunFindings, systems: Sequence[str]) -> 
             "test": label(first.test, LONGEST_WORD),
             "attribute": attribute,
             "values": [label(value.replace("-", "–").replace("1000–", "1000+"), LONGEST_WORD) for value, _ in groups],
-            "words": [group.words for _, group in groups],
+            "items": [group.words for _, group in groups],
             "scores": [[_spread(seeds) for seeds in of_system] for of_system in shares],
             "systems": list(map(systems.index, measured.statistics)),
         }
+
+
+def pairs_in(contrasts: Sequence[Contrasted], systems: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the contrastive pairs that systems win, in percent, all and by category, and by distance:
+    [systems][values] of the mean over seeds and its interval."""
+    for size, pairs in dict.fromkeys((each.size, each.pairs) for each in contrasts):
+        for attribute, groups in (("category", ("all", "category")), ("distance", ("distance",))):
+            own = {
+                (each.system, each.group, each.name): each
+                for group in groups
+                for each in contrasts
+                if (each.size, each.pairs, each.group) == (size, pairs, group)
+            }
+            values = dict.fromkeys((group, name) for _, group, name in own)
+            shown = list(dict.fromkeys(system for system, _, _ in own))
+            if not values:
+                continue
+            found = [[own.get((system, *value)) for value in values] for system in shown]
+            yield {
+                "size": size,
+                "test": label(pairs, LONGEST_WORD),
+                "attribute": attribute,
+                "values": [label(name or "all", LONGEST_WORD) for _, name in values],
+                "items": [
+                    max(each.items for each in own.values() if (each.group, each.name) == value) for value in values
+                ],
+                "scores": [[_interval(each) for each in of_system] for of_system in found],
+                "systems": list(map(systems.index, shown)),
+            }
+
+
+def _interval(wins: Contrasted | None) -> tuple[float | None, list[float] | None]:
+    """Return the percentage of wins, and its interval."""
+    if wins is None:
+        return None, None
+    mean, low, high = (round(each, DIGITS) for each in wins.percentages)
+    return mean, [low, high]
 
 
 def _spread(of_seeds: Sequence[float], digits: int = DIGITS) -> tuple[float | None, float | None]:

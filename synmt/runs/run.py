@@ -151,7 +151,7 @@ class Run:
             write_output(page, page_of(found, self.file).encode())
         for warning in warnings_of(found.results, found.learned) if form != "text" else ():
             note(warning)
-        return report(found.results, found.learned, form)
+        return report(found.results, found.learned, form, found.contrasts)
 
     def found(self) -> RunFindings:
         """Do all steps that remain, and score the outputs of the systems in the table. Raises BadInput."""
@@ -177,7 +177,9 @@ class Run:
             made = {each: place.record(each.model) for each in outputs}
             translations = outputs if self.given.kind == "systems" else []
             written = {each: place.record(each.path) for each in translations}
-        return RunFindings(self.given, place, measured, found, made, written, learned_of(made))
+            wins = self.work.contrasts() if self.given.contrast else ()
+            contrasts = [each for each in wins if each.system in shown]
+        return RunFindings(self.given, place, measured, found, made, written, learned_of(made), contrasts)
 
     def figure(self, kind: "Kind", metric: str | None = None, columns: int = 1) -> Picture:
         """Return a figure of a run whose steps are all done.

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import msgspec
 import numpy as np
 
+from synmt.challenge.contrast import check_pairs
 from synmt.challenge.query import occurrences
 from synmt.components import systems
 from synmt.components.contract import lacking
@@ -27,6 +28,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.files import CONFIG_FILE, write_config
 from synmt.registry import meant
 from synmt.runs.commands import Command, Options, check_shared, parsed, with_used
+from synmt.runs.contrast import Contrasted, contrasted
 from synmt.runs.file import COST, ParallelFiles, RunFile, naming_table, query_of_set
 from synmt.runs.steps import Cost, RunFolder
 from synmt.runs.table import Chosen, SystemOutput, components_of, described
@@ -173,6 +175,8 @@ def check_data(run: RunFile) -> dict[str, int]:
         _check_reference(test.target, "scored")
     if run.tuned:
         _check_reference(run.dev.target, f"scored to choose {run.tuned.option}")
+    for file in run.contrast.values():
+        check_pairs(file, run.options.get("translate", {}).get("on-error", "fail"))
     return lengths
 
 
@@ -256,6 +260,9 @@ class Systems(Work):
             for training in self.plan.trainings:
                 for test, pair in tests.items():
                     self._add_costs(training, test, pair)
+        for training in self.plan.trainings:
+            for name, file in run.contrast.items():
+                self._add_wins(training, name, file)
 
     def outputs(self) -> list[SystemOutput]:
         return [
@@ -268,6 +275,14 @@ class Systems(Work):
             for each in self.plan.trainings
             for test, pair in self.run.tests.items()
         ]  # fmt: skip
+
+    def contrasts(self) -> Iterator[Contrasted]:
+        for size, name in product(self.run.sizes, self.run.contrast):
+            files: dict[str, list[Path]] = {}
+            for each in self.plan.trainings:
+                if each.size == size:
+                    files.setdefault(each.system, []).append(self._wins_of(each, name))
+            yield from contrasted(size, name, files)
 
     def described(self) -> Iterator[str]:
         for name, model in self.plan.models.items():
@@ -369,6 +384,16 @@ class Systems(Work):
 
     def _costs_of(self, training: Training, test: str) -> Path:
         return self.folder.path / "data" / "costs" / f"{training.name}.{test}"
+
+    def _add_wins(self, training: Training, name: str, file: Path) -> None:
+        """Add the step that counts the contrastive pairs that a model wins, summed over trees if it writes trees."""
+        path, files = self._wins_of(training, name), {"model": self.folder.path / training.name, "pairs": file}
+        options = {"sum-trees": SUM_TREES, **on_error_of(self.run.options.get("translate", {})), "format": "jsonl"}
+        command = Command("challenge contrast", files, options)
+        self.add_command(("measuring", f"{name} with {training.title}"), path, command, anew=True)
+
+    def _wins_of(self, training: Training, name: str) -> Path:
+        return self.folder.path / "data" / "contrast" / f"{training.name}.{name}"
 
     def _options(self, training: Training) -> Options:
         return {**self.run.options.get("translate", {}), **self._chosen(training)}

@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -30,6 +31,7 @@ from synmt.metrics.significance import (
 )
 from synmt.model.files import CONFIG_FILE, naming, read_config
 from synmt.runs.commands import Options
+from synmt.runs.contrast import Contrasted, fields_of, parts_of
 from synmt.runs.file import ParallelFiles, RunFile, Segments
 from synmt.runs.steps import Record, RunFolder
 from synmt.streams import BadInput, counted, note, read_lines, read_parallel
@@ -332,12 +334,24 @@ class Learning:
 Learned = Mapping[tuple[int | None, str], Learning]  # for each size and system
 
 
-def report(found: Sequence[Result], learned: Learned, form: str) -> Iterator[str]:
-    """Return the results in a form: one table per size, test and challenge set; or one row of TSV or JSON per
-    result."""
+def report(found: Sequence[Result], learned: Learned, form: str, contrasts: Sequence[Contrasted] = ()) -> Iterator[str]:
+    """Return the results in a form: one table per size, test and challenge set, and one per group of contrastive pairs;
+    or one row of TSV or JSON per result."""
     if form == "latex":
-        return _latex(found, learned)
-    return in_form(form, _parts(found, learned), (_fields(each, learned) for each in found))
+        return chain(_latex(found, learned), in_form(form, parts_of(contrasts) if contrasts else (), ()))
+    interval = dict.fromkeys(("low", "high") if contrasts else ())
+    rows = chain(
+        ({**_fields(each, learned), **interval} for each in found),
+        (
+            {
+                **dict.fromkeys(_fields(found[0], learned)),
+                **learned[each.size, each.system].components,
+                **fields_of(each),
+            }
+            for each in contrasts
+        ),
+    )
+    return in_form(form, _parts(found, learned, contrasts), rows)
 
 
 def learned_of(made: Mapping[SystemOutput, Record | None]) -> Learned:
@@ -374,7 +388,7 @@ def described(name: str, components: Mapping[str, str]) -> str:
     return "" if is_named else f"{name}: {', '.join(f'{side} {part}' for side, part in components.items())}"
 
 
-def _parts(found: Sequence[Result], learned: Learned) -> Iterator[Part]:
+def _parts(found: Sequence[Result], learned: Learned, contrasts: Sequence[Contrasted]) -> Iterator[Part]:
     systems = len({each.system for each in found})
     has_updates = any(each.updates for each in learned.values())
     for own in by_test(found):
@@ -393,6 +407,7 @@ def _parts(found: Sequence[Result], learned: Learned) -> Iterator[Part]:
             updates = [span_of(how.updates)] if has_updates else []
             rows.append([system, *values, *scores, *updates, f"{how.minutes:.1f}", f"{how.megabytes or ''}"])
         yield Table([header, *rows])
+    yield from parts_of(contrasts) if contrasts else ()
     yield from chosen_on_dev(found[0])
     yield from legend(found)
     yield from warnings_of(found, learned)
@@ -517,7 +532,7 @@ def title_of(result: Result) -> str:
 @dataclass(frozen=True)
 class RunFindings:
     """The findings of a run: its file, its folder, the statistics on each test, the results, what each model and each
-    output cost, and how the models of each size and system were trained."""
+    output cost, how the models of each size and system were trained, and their wins on contrastive pairs."""
 
     run: RunFile
     folder: RunFolder
@@ -526,6 +541,7 @@ class RunFindings:
     made: Mapping[SystemOutput, Record | None]
     written: Mapping[SystemOutput, Record | None]
     learned: Learned
+    contrasts: Sequence[Contrasted] = ()
 
     @cached_property
     def curves(self) -> dict[Path, Curves]:

@@ -8,6 +8,7 @@ import msgspec
 
 from synmt.data.records import Form, source_form
 from synmt.runs.commands import STDIN, Command, Options, parsed
+from synmt.runs.contrast import Contrasted
 from synmt.runs.file import ParallelFiles, RunFile
 from synmt.runs.steps import PARSING, Cost, RunFolder, Step, paths_in
 from synmt.runs.table import Chosen, SystemOutput
@@ -35,6 +36,10 @@ class Work:
     def outputs(self) -> list[SystemOutput]:
         """Return the outputs to score."""
         raise NotImplementedError
+
+    def contrasts(self) -> Iterator[Contrasted]:
+        """Yield the wins of the systems on the run's contrastive pairs."""
+        yield from ()
 
     def chosen(self) -> Chosen:
         """Return for each size and system the value of the tuned option."""

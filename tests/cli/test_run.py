@@ -273,6 +273,25 @@ def test_pairs_that_cannot_be_scored_have_no_cost(run: Path, warm: None) -> None
     assert some == pytest.approx(rest) and some > 1
 
 
+def test_wins_on_contrastive_pairs_are_those_of_the_command(run: Path, warm: None) -> None:
+    sources, targets = ((run.parent / name).read_text().splitlines() for name in ("train.jsonl", "train.de"))
+    lines = [
+        f"{source}\t{targets[0]}\t{right}\tkind {n % 2}\t{n}\n"
+        for n, (source, right) in enumerate(zip(sources, targets, strict=True))
+    ]
+    (run.parent / "pairs.tsv").write_text("".join(lines))
+    run.write_text(f'{RUN}[contrast]\npairs = "pairs.tsv"\n')
+    rows = {(row["system"], row["test"]): row for row in rows_of(run) if row["metric"] == "wins"}
+    for system in "sequence", "mask":
+        model = run.parent / "systems/all" / f"{system}.1"
+        done = output_of("challenge", "contrast", model, run.parent / "pairs.tsv", "--format", "jsonl")
+        for row in map(json.loads, done.splitlines()):
+            test = f"pairs, {row['group']} {row['name']}" if row["name"] else "pairs"
+            own = rows[system, test]
+            assert (own["mean"], own["low"], own["high"]) == (row["percent"], row["low"], row["high"])
+    assert synmt("run", run, "--report", run.parent / "report.html").returncode == 0
+
+
 def test_the_number_of_processes_is_no_input(run: Path, warm: None) -> None:
     done = output_of("run", run)
     run.write_text(RUN.replace("updates", "jobs = 2\nupdates"))
@@ -424,6 +443,11 @@ SHORT = ["train.jsonl: 8 lines", "short.de: 1 line"]
         ("[data]", "segments.da = { seen = 'no.tsv' }\n[data]", ["no.tsv: No such file"]),
         ("[data]", "segments.da = { seen = 'one.tsv' }\n[data]", ["one.tsv: has no column all/mask.1.seen"]),
         ("[data]", "segments.da = { seen = 'few.tsv' }\n[data]", ["few.tsv: has 1 row of scores, but seen has 8"]),
+        ("[data]", "contrast.a = 1\n[data]", ["contrast: a must be the name of a file of contrastive pairs, not 1"]),
+        ("[data]", "contrast.a = 'no.tsv'\n[data]", ["no.tsv: No such file"]),
+        ("[data]", "contrast.a = 'far'\n[data]", ["far:1: expected `source TAB right TAB wrong TAB category"]),
+        ("[data]", "contrast.a = 'empty'\n[data]", ["empty: has no contrastive pairs"]),
+        ("[data]", "contrast.seen = 'far'\n[data]", ["two tables would have the title 'seen'"]),
         ("[data]", "challenge.far = 'far'\n[data]", ["far:2: '9' is not the number of a line of the test, from"]),
         ("[data]", "sizes = [2, 9]\n[data]", ["train.jsonl: has 8 lines, fewer than a size of the run, 9"]),
         ("[data]", "seeds = [4294967296]\n[data]", ["seeds must be numbers from 0 to 4294967295"]),

@@ -286,7 +286,7 @@ def test_the_report_counts_words_of_the_references(tmp_path: Path) -> None:
     rows = [json.loads(row) for row in report_words(names, str(tmp_path / "test.de"), str(train), "jsonl")]
     for each in given:
         own = [row for row in rows if row["attribute"] == each["attribute"]]
-        for place, (value, words) in enumerate(zip(each["values"], each["words"], strict=True)):
+        for place, (value, words) in enumerate(zip(each["values"], each["items"], strict=True)):
             for number, of_system in enumerate(each["scores"]):
                 of_seeds = [
                     row["percent"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from synmt.challenge.contrast import Item, shares
 from synmt.metrics.significance import Z, wilson
-from synmt.search.contrast import Item, shares
 from tests.cli.commands import is_one_line_of_error, synmt
 from tests.inspection.models import write_model
 from tests.test_recipes import blocks_of
