@@ -282,16 +282,19 @@ def test_the_time_of_a_process_that_is_killed_together_with_its_run_adds_up(tmp_
     """The process is stopped before the run is killed, so that it cannot report its time at the end."""
     folder, model, spent = steps.RunFolder(tmp_path), tmp_path / "model", [0.0]
     log = folder.log(model)
-    for number in (1, 2):
+    for _ in range(2):
+        reported = log.read_bytes().count(steps.SPENT) if log.exists() else 0
         run = FORKS.Process(target=_be_busy, args=(model,))
         run.start()
-        while not (log.exists() and log.read_bytes().split(steps.RECORD)[-1].count(steps.SPENT) > number):
-            assert run.is_alive()
-            time.sleep(0.01)
-        (process,) = psutil.Process(run.pid).children()
-        process.suspend()
-        run.kill()
-        run.join()
+        try:
+            while not log.exists() or log.read_bytes().count(steps.SPENT) == reported:
+                assert run.is_alive()
+                time.sleep(0.01)
+            (process,) = psutil.Process(run.pid).children()
+            process.suspend()
+        finally:
+            run.kill()
+            run.join()
         process.kill()
         found = folder.record(model)
         assert found and not found.is_finished
