@@ -16,7 +16,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.choice import used_by
-from synmt.alignment.hmm import aligner as hmm
+from synmt.alignment.hmm import config as hmm
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel
 from synmt.training.distribution import Processes
