@@ -1,4 +1,9 @@
-"""The default method, and the options that each method uses. Imports no torch."""
+"""Which options `synmt align` and `synmt link` use. Imports no torch.
+
+This depends on the method, and for some methods on other options: on the encoders, and on the links or models that are
+given. `used_by` answers it for a method, and `owners` for an option. RULES and RULES_OF_LINK refuse all other options
+of a command line, or of a call from Python (synmt/options.py).
+"""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -8,7 +13,7 @@ from typing import Any
 
 from synmt.alignment import ALIGNERS, DEFAULT
 from synmt.alignment.config import ALL_OF_LINKS, AlignConfig, AlignerConfig, LinksConfig
-from synmt.components import ENCODER_COMPONENTS
+from synmt.components import ENCODER_COMPONENTS, PLAIN
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.source import ENCODERS, encoders_of
 from synmt.nn.config import TransformerConfig
@@ -50,22 +55,17 @@ def default_method(resumed: Path | None) -> str:
 
 
 def used_by(name: str, given: Mapping[str, Any]) -> frozenset[str]:
-    """Return the options that a method uses: its own options, the options of its parts and of the method that it learns
-    from, and shared options. given: the given options by name, which the result may depend on."""
+    """Return the options that a method uses: its own options, the shared ones that its config lists, and the options of
+    its parts, its encoders and the method that it learns from. given: the given options by name."""
     kind = ALIGNERS[name]
     used = kind.uses(given).union(option_names(kind, f"{name}-"), *(used_by(part, given) for part in kind.parts))
-    used -= OF_ONE if kind.parts else set()
+    if kind.parts:
+        used -= OF_ONE
     if kind.guide and not given.get("guide"):
         used |= used_by(kind.guide, given) - used_by(kind.guide, {}).intersection(SHARED)
-    for option in used.intersection(ENCODERS):
-        components = str(given.get(option, "")).split("+")
-        used |= {
-            each
-            for component in components
-            if component in ENCODER_COMPONENTS
-            for each in option_names(ENCODER_COMPONENTS[component], f"{component}-")
-        }
-    return used
+    encoders = [each for option in used.intersection(ENCODERS) for each in str(given.get(option) or PLAIN).split("+")]
+    known = [each for each in encoders if each in ENCODER_COMPONENTS]  # others are refused when the config is made
+    return used.union(*(option_names(ENCODER_COMPONENTS[each], f"{each}-") for each in known))
 
 
 @cache
@@ -114,10 +114,12 @@ def choose(given: Mapping[str, Any]) -> Choice:
     presets, preset = ALIGNERS[method].presets, given.get("preset")
     if preset and "preset" in used and preset not in presets:
         raise WrongUsage(Message("{} has no --preset {}, only {}", method, preset, ", ".join(presets)))
-    names = method, *ALIGNERS[method].parts
-    of_guide = [f"{name}-{each}" for name in names for each in ALIGNERS[name].of_guide]
-    needs = {} if given.get("guide") else dict.fromkeys(of_guide, "--guide")
-    needs |= {} if out else dict.fromkeys(used.intersection(("resume", *OF_FOLDER)), "--out")
+    needs: dict[str, str] = {}
+    if not given.get("guide"):
+        names = method, *ALIGNERS[method].parts
+        needs |= {f"{name}-{each}": "--guide" for name in names for each in ALIGNERS[name].of_guide}
+    if not out:
+        needs |= dict.fromkeys(used.intersection(("resume", *OF_FOLDER)), "--out")
     if used.intersection(OF_TREES) and not _reads_trees(given):
         needs |= dict.fromkeys(OF_TREES, "an encoder that reads trees")
     return Choice(method, lambda option: option in used or option in ALWAYS, needs, defaults_of(method, preset))

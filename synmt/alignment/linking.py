@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -22,7 +22,6 @@ from synmt.text.tokenization import Words, spans_of
 from synmt.trees.record import UNATTACHED
 
 Aligned = tuple[str, list[Link]]  # the line of a pair, and its links
-Reader = TypeVar("Reader", bound="FittedAligner | KnownLinks")
 NO_SCORES = np.zeros((0, 0), np.float32)
 
 
@@ -117,7 +116,8 @@ def _aligned(
     """Yield the links and predictions of pairs without an empty side."""
     temperature = _temperature(aligner, config)
     how = Extraction(config.symmetrize or aligner.heuristic, config.threshold, config.end_punctuation)
-    aligner = reading(aligner, config)
+    if config.links_by and isinstance(aligner, TwoReadings):
+        aligner = replace(aligner, links_by=config.links_by)  # type: ignore[type-var]
     predicted: Sequence[list[bool] | None] = [None] * len(pairs)
     if config.predictions and isinstance(aligner, Predictor):
         predicted = aligner.predicted(pairs)
@@ -129,13 +129,6 @@ def _aligned(
         if config.tree_links:
             links = links.with_links(tree_links(links.links.keys(), pair.source, pair.target))
         yield links if temperature == 1 else links.tempered(temperature), each
-
-
-def reading(aligner: Reader, config: AlignConfig) -> Reader:
-    """Return the aligner that reads links as the options say."""
-    if config.links_by and isinstance(aligner, TwoReadings):
-        return replace(aligner, links_by=config.links_by)
-    return aligner
 
 
 def _temperature(aligner: FittedAligner | KnownLinks, config: AlignConfig) -> float:

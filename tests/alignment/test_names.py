@@ -15,7 +15,6 @@ REGISTRY = PACKAGE / "alignment" / "__init__.py"
 WORDS = {"embeddings"}  # also English words, so they are names only in backticks, after --method and in imports
 EXCEPT = {
     ("eflomal", "cli/program.py"): "the package of this name, whose version `synmt --version` shows",
-    ("eflomal", "alignment/auto.py"): "its note about costs names an alternative",
 }
 
 

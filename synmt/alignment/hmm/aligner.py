@@ -16,9 +16,10 @@ same links (chains.py).
 With `trees`, each direction has a second model (after Kondo, Duh & Matsumoto 2013, "Hidden Markov Tree Model for Word
 Alignment", WMT), in which the origin of y_i depends on the origin of its head h:
 
-    p(a_i = j | a_h = j′) = r(j′, j) / Σ_k r(j′, k),   r by the relation of x_j to x_j′ in the tree of x (moves.py)
+    p(a_i = j | a_h = j′) = r(j′, j) / Σ_k r(j′, k)
 
-A root may come from any word. γ_ij is the mean of both models, without steps of agreement.
+r depends on the relation of x_j to x_j′ in the tree of x (transitions.py). A root may come from any word. γ_ij is the
+mean of both models, without steps of agreement.
 
 Both directions learn t from one table, which counts links that both support: c(u, v) = Σ γ_ij γ′_ji over all positions
 of the words u and v. Each direction learns its own s, r and t(· | no word); p₀ is constant. In the first rounds,

@@ -19,7 +19,7 @@ import numpy as np
 from synmt.alignment.hmm.lexicon import UNSEEN, Floats, Ids, Located, Places, PrefixLexicon, Tally, distinct
 from synmt.alignment.hmm.similar import KAPPA, Cells, Similar
 
-BATCH_CELLS = 1 << 17  # B × J² or B × I², whichever is greater: moves lead from any word to any other
+BATCH_CELLS = 1 << 17  # B × J² or B × I², whichever is greater: transitions lead from any word to any other
 MOST_CELLS = 3 << 23  # Σ J × I of pairs that are indexed in one chunk; each cell takes about 40 bytes
 CHUNK_CELLS = 1 << 23  # of pairs that are indexed in several chunks, since the lexicon grows, too
 JOINING = "s", "n", "es", "en", "-"  # in German and related languages; the hyphen is universal

@@ -224,21 +224,21 @@ class HmmModel:
         if not transitions:
             return [MeanPosteriors([found], []) for found in map(independent, words, priors)]
         real = [(x >= 0).astype(np.float32) for x, _ in sides]
-        moves = [
+        jumps = [
             direction.transitions[0].between(own.classes[x], there)
             for direction, own, (x, _), there in zip(self.directions, emissions, sides, real, strict=True)
         ]
         chains = [
-            Chains(each, move.probabilities, prior[:, 0])
-            for each, move, prior in zip(words, moves, priors, strict=True)
+            Chains(each, jump.probabilities, prior[:, 0])
+            for each, jump, prior in zip(words, jumps, priors, strict=True)
         ]
         if self.config.trees:
             return [
-                MeanPosteriors([row.posteriors(), tree.posteriors()], [move, tree.transitions])
-                for row, move, tree in zip(chains, moves, self._trees(batch, real, words), strict=True)
+                MeanPosteriors([row.posteriors(), tree.posteriors()], [jump, tree.transitions])
+                for row, jump, tree in zip(chains, jumps, self._trees(batch, real, words), strict=True)
             ]
         both = agreed((chains[0], chains[1]), self.config.agreement)
-        return [MeanPosteriors([found], [move]) for found, move in zip(both, moves, strict=True)]
+        return [MeanPosteriors([found], [jump]) for found, jump in zip(both, jumps, strict=True)]
 
     def _trees(self, batch: Batch, real: Sequence[Floats], words: Sequence[Emissions]) -> Iterator[TreeChains]:
         """Yield the tree model of each direction, forward first."""
@@ -246,9 +246,9 @@ class HmmModel:
         for direction, there, own, given, predicted in sides:
             if given is None or predicted is None:
                 raise ValueError("trees of both sides are missing")
-            moves = TransitionProbabilities(direction.transitions[1].weights, relations(given), there)
+            transitions = TransitionProbabilities(direction.transitions[1].weights, relations(given), there)
             start = there / there.sum(axis=1, keepdims=True)
-            yield TreeChains(moves, own.linked, own.unlinked, start, predicted)
+            yield TreeChains(transitions, own.linked, own.unlinked, start, predicted)
 
 
 def _compiled_e_step(
