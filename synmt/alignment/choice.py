@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from synmt.alignment import ALIGNERS, DEFAULT
-from synmt.alignment.config import ALL_OF_LINKS, AlignConfig, AlignerConfig, LinksConfig
+from synmt.alignment.config import ALL_OF_LINKS, AlignConfig, LinksConfig, SharedConfig
 from synmt.components import ENCODER_COMPONENTS, PLAIN
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.source import ENCODERS, encoders_of
@@ -33,7 +33,7 @@ ALWAYS = frozenset({"method", "out"}).union(option_names(LinksConfig), option_na
 def known() -> dict[str, Setting]:
     """Return the settings of an aligner and of its links by the names of their options."""
     found: dict[str, Setting] = {}
-    for config in (AlignConfig, TextConfig, AlignerConfig, TrainingConfig, TransformerConfig):
+    for config in (AlignConfig, TextConfig, SharedConfig, TrainingConfig, TransformerConfig):
         found |= options_in(config)
     for name, component in [*ALIGNERS.items(), *ENCODER_COMPONENTS.items()]:
         found |= options_in(component, f"{name}-")

@@ -102,8 +102,8 @@ class SymmetrizeConfig(LinksConfig):
 
 
 @dataclass(frozen=True)
-class AlignerConfig:
-    """Which aligner is fitted, apart from its method. A setting that was not given is None."""
+class SharedConfig:
+    """Options of a fit that methods share. A setting that was not given is None."""
 
     guide: str | None = setting(None, "links to learn from (Pharaoh, A3, JSON)", metavar="LINKS")
     models: str | None = setting(None, "an aligner whose translation models are taken over", metavar="FOLDER")

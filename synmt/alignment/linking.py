@@ -26,19 +26,6 @@ NO_SCORES = np.zeros((0, 0), np.float32)
 
 
 @dataclass(frozen=True)
-class Saved:
-    """An aligner in a folder. method: the method to load it as, by default the one that made it."""
-
-    folder: Path
-    method: str | None
-    device: str
-
-    def load(self) -> FittedAligner:
-        """Load it. Raises BadInput."""
-        return load_aligner(self.folder, self.method, self.device)
-
-
-@dataclass(frozen=True)
 class KnownLinks:
     """Links that come with each pair, instead of an aligner.
 

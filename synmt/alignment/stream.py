@@ -19,13 +19,12 @@ from synmt.alignment.aligner import (
     Needs,
     is_begun,
     method_config,
-    name_of,
 )
 from synmt.alignment.choice import used_by
 from synmt.alignment.config import AlignConfig, FitConfig, LexiconConfig, SymmetrizeConfig
 from synmt.alignment.derived import TREES
 from synmt.alignment.lexicon import Lexicon
-from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligned, aligning
+from synmt.alignment.linking import Aligned, KnownLinks, aligned, aligning
 from synmt.alignment.pairs import check_links, pairs_of_links, read_pairs, with_known_links
 from synmt.data.bitext import Bitext
 from synmt.data.records import BitextFiles, SentencePair
@@ -61,32 +60,33 @@ FIRST_WINDOW = 50
 MOST_WORDS = 1000  # on a side, without --max-words
 OF_TREES: Needs = TREES, TREES
 OF_LEMMAS = frozenset({"lemmas"})
+Load = Callable[[], FittedAligner]
 
 
 def link_stream(
-    given: Saved, files: BitextFiles, config: AlignConfig, text: TextConfig, on_error: OnError, jobs: int = 1
+    load: Load, files: BitextFiles, config: AlignConfig, text: TextConfig, on_error: OnError, jobs: int = 1
 ) -> None:
     """Write a line for each pair of the files to standard output, in constant memory.
 
-    given: an aligner, which each of `jobs` processes opens for itself. text: options of raw text, if the aligner
+    load: loads the aligner, in each of `jobs` processes. text: options of raw text, if the aligner
     was fitted to none, or if it should be tokenized differently.
     Raises BadInput; with `on_error="blank"`, a bad line gets no links and is counted instead.
     """
-    aligner = given.load()
+    aligner = load()
     sides = sides_for(aligner, text)
     bad = BadLines(on_error)
     columns = with_progress(files.columns(bad), "pairs", lambda: count_lines(files.countable()))
     pairs = read_pairs(columns, needed(aligner.config, aligner.needs(), config), sides, config.max_words, bad)
-    with processes(jobs, aligning(aligner, config), _open_aligning, given, config) as run:
+    with processes(jobs, aligning(aligner, config), _aligning_loaded, load, config) as run:
         _write(run, pairs, advice(config))
     say_warnings(bad, Notes(), *sides)
 
 
-def filter_stream(given: Saved, files: BitextFiles, least: float, text: TextConfig, on_error: OnError) -> None:
+def filter_stream(load: Load, files: BitextFiles, least: float, text: TextConfig, on_error: OnError) -> None:
     """Write the pairs of the files whose links have at least this confidence to standard output, in constant memory;
-    of a TMX file all but the other units. Raises BadInput.
+    of a TMX file all but the other units. load: loads the aligner. Raises BadInput.
     """
-    aligner, config = given.load(), AlignConfig(scores=True)
+    aligner, config = load(), AlignConfig(scores=True)
     sides, bad, waiting = sides_for(aligner, text), BadLines(on_error), deque[Kept]()
     latest, kept, total = Latest(), 0, 0
     columns: Iterator[tuple[Line, ...]]
@@ -216,7 +216,8 @@ def fitted(
     columns: sources and targets; files: where they come from, if they come from files; notes: warnings, also about the
     fit; say: note how long the fit takes. Raises BadInput.
     """
-    method, kind = method_config(fit.method, fit.settings), ALIGNERS[fit.method]
+    method = method_config(fit.method, fit.settings)
+    kind = type(method)
     used = used_by(fit.method, fit.settings)
     needs = needed(method, method.needs({**fit.settings, "links_by": config.links_by}), config)
     if "device" in used:  # before parsing, which may take hours
@@ -288,7 +289,7 @@ def needed(method: MethodConfig, needs: Needs, config: AlignConfig) -> Needs:
 
     Raises WrongUsage for a mean of links without weights.
     """
-    if config.symmetrize in ("harmonic", "mean") and "threshold" not in used_by(name_of(type(method)), {}):
+    if config.symmetrize in ("harmonic", "mean") and "threshold" not in method.uses({}):
         raise WrongUsage(Message("--symmetrize {}: only links with weights have a mean", config.symmetrize))
     return (needs[0] | TREES, needs[1] | TREES) if config.tree_links else needs
 
@@ -335,5 +336,5 @@ def _followed(pairs: Iterable[SentencePair], latest: Latest) -> Iterator[Sentenc
         yield pair
 
 
-def _open_aligning(given: Saved, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
-    return aligning(given.load(), config)
+def _aligning_loaded(load: Load, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
+    return aligning(load(), config)

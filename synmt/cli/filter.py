@@ -1,5 +1,6 @@
 """`synmt filter`"""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,11 @@ def command(
     The confidence of a pair is that of `synmt link MODEL --scores`. The input is as for `synmt link`; the output is
     `source TAB target` lines. Of a TMX file, the output is the file without the other units, and otherwise unchanged.
     """
-    from synmt.alignment.linking import Saved
+    from synmt.alignment.aligner import load_aligner
     from synmt.alignment.stream import filter_stream
     from synmt.data.records import BitextFiles
 
     pairs = BitextFiles.open(files, settings)
     with usage():
         text = config_of(TextConfig, pairs.named(settings))
-    filter_stream(Saved(model, None, device), pairs, min_confidence, text, on_error)
+    filter_stream(partial(load_aligner, model, None, device), pairs, min_confidence, text, on_error)

@@ -1,5 +1,6 @@
 """`synmt link`"""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def command(
     `synmt align --out MODEL` saves an aligner. The input is `source TAB target` or `source ||| target` lines, or two
     parallel files, of raw text, tokens or parse records. Line n of the output has the links of pair n.
     """
-    from synmt.alignment.linking import Saved
+    from synmt.alignment.aligner import load_aligner
     from synmt.alignment.stream import link_stream
     from synmt.data.records import BitextFiles
 
@@ -59,4 +60,4 @@ def command(
     with usage():
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, pairs.named(settings))
 
-    link_stream(Saved(model, method, device), pairs, config, text, on_error, jobs)
+    link_stream(partial(load_aligner, model, method, device), pairs, config, text, on_error, jobs)

@@ -13,9 +13,7 @@ from synmt.alignment import ALIGNERS, PUBLISHED
 PACKAGE = Path(__file__).parents[2] / "synmt"
 REGISTRY = PACKAGE / "alignment" / "__init__.py"
 WORDS = {"embeddings"}  # also English words, so they are names only in backticks, after --method and in imports
-EXCEPT = {
-    ("eflomal", "cli/program.py"): "the package of this name, whose version `synmt --version` shows",
-}
+EXCEPT = {("eflomal", "cli/program.py"): "the package of this name, whose version `synmt --version` shows"}
 
 
 def home(name: str) -> set[Path]:

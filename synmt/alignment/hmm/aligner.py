@@ -129,29 +129,30 @@ class Hmm(FittedAligner):
 
         def fitted(similarity: "Similarity | None", encoded: Collection[int]) -> Hmm:
             """Fit both directions. encoded: the numbers of the pairs to encode."""
-            with bar("pairs", quiet=similarity is None, total=len(sides[0]), desc="encoding") as line:
-                similar = similar_words(similarity, pairs.spread(config.pairs), compounds, encoded, line.update)
+            similar = None
+            if similarity:
+                with bar("pairs", total=len(sides[0]), desc="encoding") as line:
+                    similar = similar_words(similarity, pairs.spread(config.pairs), compounds, encoded, line.update)
             return cls(config, bitext.text, fit(config, parts, similar, prior), compounds, similarity, encoder)
 
         if similarity and config.tuning:
             chosen = spread(len(sides[0]), config.tuning)
             sample = [pair for number, pair in enumerate(pairs.spread(config.pairs)) if number in chosen]
-            similarity = fitted(similarity, chosen)._tuned(sample)
+            similarity = fitted(similarity, chosen)._tuned(similarity, sample)
         learned = fitted(similarity, spread(len(sides[0]), config.encoded))
         model, compounds = _model_of(config, (source.parts, target.parts), learned._tensors())
         return replace(learned, model=model, compounds=compounds, similarity=None if config.encoded else similarity)
 
-    def _tuned(self, pairs: Sequence[SentencePair]) -> "Similarity":
-        """Return the similarity of an encoder that learned from the links of these models."""
+    def _tuned(self, similarity: "Similarity", pairs: Sequence[SentencePair]) -> "Similarity":
+        """Return the similarity of an encoder that has learned from the links of these models, too."""
         from synmt.alignment.encoders.tuning import tune
 
-        assert self.similarity
         links = [
             word_scores(soft, len(pair.source.tokens), len(pair.target.tokens), "mean")
             for window in windows(pairs, WINDOW)
             for pair, soft in zip(window, self.links(window), strict=True)
         ]
-        return tune(self.similarity, *tokens_of(pairs), links, self.config.seed)
+        return tune(similarity, *tokens_of(pairs), links, self.config.seed)
 
     def needs(self) -> Needs:
         return (HEADS, HEADS) if self.config.trees else NO_NEEDS
@@ -166,7 +167,7 @@ class Hmm(FittedAligner):
             for each, side in zip(self.compounds, whole, strict=True)
         ]
         sides = cut(whole, self.compounds)
-        similar = similar_words(self.similarity, pairs, self.compounds)
+        similar = similar_words(self.similarity, pairs, self.compounds) if self.similarity else None
         bitext = IndexedBitext.index(sides, range(len(pairs)), self.model.lexicon, similar=similar)
         found: dict[int, SoftLinks] = {}
         for batch, (of_targets, of_sources) in self.model.links(bitext):

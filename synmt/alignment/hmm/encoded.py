@@ -46,19 +46,17 @@ def tokens_of(pairs: Sequence[SentencePair]) -> tuple[list[list[str]], list[list
 
 
 def similar_words(
-    similarity: "Similarity | None",
+    similarity: "Similarity",
     pairs: Iterable[SentencePair],
     compounds: CompoundSides,
     encoded: Collection[int] | None = None,
     done: Callable[[int], object] = int,
-) -> Similar | None:
-    """Return which parts of words are similar in pairs without an empty side; None without an encoder.
+) -> Similar:
+    """Return which parts of words are similar in pairs without an empty side.
 
     encoded: the numbers of the pairs to encode, spread over all; None for all of them. done: is told how many
     more pairs have been read.
     """
-    if similarity is None:
-        return None
     similar, every = Similar(), 1 if encoded is None else max(encoded, default=0) // max(1, len(encoded)) + 1
     for window in windows(enumerate(pairs), WINDOW * every):
         asked = [pair for number, pair in window if encoded is None or number in encoded]
@@ -108,7 +106,6 @@ def helps(
     if len(sample) < LEAST_PAIRS:
         return True
     known = similar_words(similarity, learned, compounds)
-    assert known
     sides, held = (cut(sides_of(half, config.trees), compounds) for half in (learned, held_out))
     taught, plain = (fit(config, sides, similar, quiet=True) for similar in (known, None))
     with_it, without = (

@@ -210,7 +210,7 @@ def test_without_an_encoder_auto_is_none_and_auto_says_how_to_get_one(
     for one, two in zip(links(found, pairs), links(without, pairs), strict=True):
         np.testing.assert_array_equal(one, two)
     assert not noted()
-    assert "with an encoder (synmt[encoder])" in AutoConfig.cost({}, 60, 700)
+    assert "; synmt[encoder] makes" in AutoConfig.cost({}, 60, 700)
     monkeypatch.setattr(encoders, "installed", lambda: Path("installed"))
     assert "synmt[encoder]" not in AutoConfig.cost({"hmm_encoder": "none"}, 60, 700)
 
