@@ -35,7 +35,8 @@ def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     for cell in text.split("\0"):
         shown.append(run_cell(cell, names))
     printed = capsys.readouterr().out
-    assert "(NNS dogs)" in printed and "-" in printed.splitlines()[-2]
+    assert "(NNS dogs)" in printed and "-" in printed.splitlines()[-1]
+    assert ">nsubj<" in shown[0]._repr_svg_() and "<svg" in shown[4]._repr_svg_()
     assert repr(shown[1]).startswith("<Model model:")
     assert [score.line.split("|")[0] for score in shown[2]] == ["BLEU", "chrF2"]
     picture = shown[3]._repr_svg_()
