@@ -63,11 +63,13 @@ class Lexicon:
                 self._examples[terms] = here
 
     def _terms(self, pair: SentencePair, links: Iterable[Link]) -> Iterator[tuple[str, str]]:
-        """Yield the linked terms of a pair of sentences."""
+        """Yield the linked terms of a pair of sentences, but not two marks such as `.` and `.`."""
         sides = self._side(pair.source), self._side(pair.target)
         for *source, first, last in phrases(links) if self.config.phrases else [(i, i, j, j) for i, j in links]:
             if max(source[1] - source[0], last - first) < LONGEST_TERM:
-                yield sides[0](*source), sides[1](first, last)
+                terms = sides[0](*source), sides[1](first, last)
+                if any(map(str.isalnum, "".join(terms))):
+                    yield terms
 
     def _side(self, record: ParseRecord) -> Callable[[int, int], str]:
         """Return a function from the first and the last word of a term to the term."""

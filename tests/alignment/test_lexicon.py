@@ -31,7 +31,8 @@ def test_rows_count_what_a_slow_twin_counts(
         lexicon.add(SentencePair(ParseRecord(tokens=source), ParseRecord(tokens=target), (LINE, LINE)), links)
         for span in phrases(links) if terms else [(i, i, j, j) for i, j in links]:
             found = [" ".join(source[span[0] : span[1] + 1]), " ".join(target[span[2] : span[3] + 1])]
-            linked.append((*(each.lower() if fold else each for each in found), number))  # type: ignore[arg-type]
+            if set("".join(found)) - {'"', " "}:
+                linked.append((*(each.lower() if fold else each for each in found), number))  # type: ignore[arg-type]
     header, *rows = [row.split("\t") for row in lexicon.rows()]
     assert header == list(COLUMNS)
     counts = [(one, other) for one, other, _ in linked]
@@ -86,3 +87,11 @@ def test_lemmas(files: Path) -> None:
     assert is_one_line_of_error(done, "records:1: ") and "lemmas" in done.stderr
     done = synmt("lexicon", files / "one", files / "pairs")
     assert is_one_line_of_error(done, "has links for only 1 of the sentence pairs")
+
+
+def test_punctuation_is_no_term(files: Path) -> None:
+    """But a sign is, if the other language has a word for it."""
+    (files / "pairs").write_text("5 % .\t5 Prozent .\n")
+    (files / "links").write_text("0-0 1-1 2-2\n")
+    done = synmt("lexicon", files / "links", files / "pairs", "--tokenizer", "none")
+    assert [row.split("\t")[:2] for row in done.stdout.splitlines()[1:]] == [["%", "Prozent"], ["5", "5"]]
