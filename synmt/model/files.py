@@ -36,6 +36,8 @@ def write_config(folder: Path, fields: dict[str, Any]) -> None:
 
 def read_config(folder: Path) -> dict[str, Any]:
     """Return the fields of the config of a folder of any kind. Raises BadInput."""
+    if folder.is_file():
+        raise BadInput("expected the folder of a model, found a file", str(folder))
     path = folder / CONFIG_FILE
     check_inside(folder, path, LARGEST_CONFIG)
     with naming(path):

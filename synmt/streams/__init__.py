@@ -275,7 +275,10 @@ def _decode(raw: bytes, source: str, number: int, pauses: bool) -> Line:
     if cause and number == 1 and (program := unpacker(raw)):
         cause = f"not text but compressed: unpack it with {program} -dc, or give it the right suffix"
     if number == 1 and XML.match(raw):
-        cause = "not lines but XML: markup, strip-markup, align and link read files that end in .tmx, .xlf or .xliff"
+        cause = (
+            "not lines but XML: align, link, lexicon, filter, markup and strip-markup read files that end in .tmx,"
+            " .xlf or .xliff"
+        )
     return Line("" if cause else text.rstrip("\r\n"), source, number, cause, pauses)
 
 

@@ -100,6 +100,8 @@ def test_usage(files: Path) -> None:
     assert is_wrong_usage(synmt("markup", files / "page.xlf", "-", "-"), "")
     done = synmt("align", files / "pairs.tmx", files / "pairs.tsv")
     assert is_one_line_of_error(done, "pairs.tsv: does not end in .tmx, .xlf or .xliff, unlike")
+    done = synmt("filter", files / "pairs.tmx")  # without the aligner
+    assert is_one_line_of_error(done, "pairs.tmx: expected the folder of a model, found a file")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
