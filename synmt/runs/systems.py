@@ -86,28 +86,26 @@ def plan(run: RunFile, folder: Path) -> Plan:
 
     Raises ValueError for options that the commands refuse, and for a shared one that no system uses.
     """
-    found, models = dict[tuple[int | None, str], Options](), dict[str, ModelConfig]()
-    titles = {
-        (size, name): f"{name}, {size} pairs" if own else name
-        for size, own in run.sizes.items()
-        for name in run.systems
-    }
-    for size, of_size in run.sizes.items():
-        shared = {**SAME_BATCHES, **run.options.get("train", {}), **of_size}
+    found, models = dict[tuple[int | None, str], tuple[Options, ModelConfig]](), dict[str, ModelConfig]()
+    own_sizes = {size: size if of_size else None for size, of_size in run.sizes.items()}  # sizes without options agree
+    for size in dict.fromkeys(own_sizes.values()):
+        shared = {**SAME_BATCHES, **run.options.get("train", {}), **(run.sizes[size] if size else {})}
         unused = dict[str, dict[str, str]]()
         for name, own in run.systems.items():
-            title = titles[size, name]
+            title = f"{name}, {size} pairs" if size else name
             with naming_table(f"system {title}"):
                 own = {**_meaning(name, own, shared), **own}
-                found[size, name], models[title], unused[f"system {title}"] = with_used(
+                options, models[title], unused[f"system {title}"] = with_used(
                     "train", own, shared, partial(_model_of, run, folder)
                 )
                 _check_translate(run, models[title])
+            found[size, name] = options, models[title]
         check_shared(unused)
     return Plan(
         [
-            Training(name, seed, size, found[size, name], bool(models[titles[size, name]].target.linearization.trees))
+            Training(name, seed, size, options, bool(model.target.linearization.trees))
             for size, seed, name in product(run.sizes, run.seeds, run.systems)
+            for options, model in [found[own_sizes[size], name]]
         ],
         (
             Fields().union(*(model.source.needs(training=True) for model in models.values())),

@@ -11,6 +11,7 @@ import pytest
 
 from synmt.components import DECODER_COMPONENTS, ENCODER_COMPONENTS
 from synmt.components.contract import SOME_HEADS
+from synmt.runs import systems
 from synmt.runs.aligners import Aligners, rows_of
 from synmt.runs.commands import Command, Options, parsed
 from synmt.runs.file import OF_ALIGNERS, RunFile, read_run, with_options
@@ -233,6 +234,24 @@ def test_every_option_of_a_table_is_in_a_command_of_the_list_or_refused(table: s
         assert any(name in each.options for each in commands if each.name == table), name
         found += 1
     assert found > 2
+
+
+def test_a_system_is_checked_once_for_all_sizes_without_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = list[str]()
+
+    def counted(command: Command) -> dict[str, Any]:
+        checked.append(f"{command.options['model']} {command.options.get('width', '')}")
+        return parsed(command)
+
+    monkeypatch.setattr(systems, "parsed", counted)
+    run = replace(with_options(read(RUN, tmp_path)), systems={"sequence": {}, "mask": {}})
+    run = replace(run, sizes={None: {}, 10: {}, 20: {"width": "64"}, 30: {}})
+    trainings = plan(run, OUT).trainings
+    assert checked == ["sequence ", "mask ", "sequence 64", "mask 64"]
+    assert {each.size for each in trainings if each.options.get("width")} == {20}
+    assert len({each.name for each in trainings}) == len(trainings) == 16
 
 
 def test_the_run_files_of_the_checkout_are_accepted() -> None:
