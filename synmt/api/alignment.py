@@ -109,7 +109,7 @@ def align(
     idle = _check({**asked, **given(links), **given(text), **own, "method": chosen}, RULES)
     asked = {name: value for name, value in asked.items() if name not in idle}
     opened = BitextFiles.open(files, given(text))
-    text = config_of(TextConfig, opened.named_by_suffix(given(text)))
+    text = config_of(TextConfig, opened.with_languages(given(text)))
     bad, notes = BadLines(on_error), Notes()
     with ExitStack() as stack:
         fit = FitConfig(chosen, asked, str(guide) if guide else None, kept, resume, device)
@@ -152,7 +152,7 @@ def symmetrize(
     in a warning. Raises BadInput, TypeError and ValueError.
     """
     opened = BitextFiles.open(files_in(pairs), given(text))
-    text = config_of(TextConfig, opened.named_by_suffix(given(text)))
+    text = config_of(TextConfig, opened.with_languages(given(text)))
     files = [str(each) for each in ([links] if isinstance(links, str | Path) else links)]
     known, how = known_links(_of_results(config), len(files))
     bad, notes = BadLines(on_error), Notes()
@@ -205,7 +205,7 @@ class Aligner:
         config = _of_results(links)
         _check({**given(links), **given(text)}, self.rules)
         opened = BitextFiles.open(files_in(pairs), given(text))
-        text = config_of(TextConfig, opened.named(given(text)))
+        text = config_of(TextConfig, opened.with_languages_inside(given(text)))
         sides, bad, notes = sides_for(self.aligner, text), BadLines(on_error), Notes()
         needs = needed(self.aligner.config, self.aligner.needs(), config)
         found = read_pairs(columns_of(pairs, opened, bad), needs, sides, config.max_words, bad)

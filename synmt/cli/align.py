@@ -105,7 +105,7 @@ def command(
     if saved := [each for each in files if (Path(each) / CONFIG_FILE).is_file()]:
         raise WrongUsage(f"{saved[0]} is a saved aligner: use `synmt link {saved[0]}`")
     pairs = BitextFiles.open(files, settings)
-    of_text = pairs.named_by_suffix(settings)
+    of_text = pairs.with_languages(settings)
     with usage():
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, of_text)
     from synmt.alignment.stream import align_stream

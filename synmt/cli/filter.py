@@ -45,5 +45,5 @@ def command(
 
     pairs = BitextFiles.open(files, settings)
     with usage():
-        text = config_of(TextConfig, pairs.named(settings))
+        text = config_of(TextConfig, pairs.with_languages_inside(settings))
     filter_stream(partial(load_aligner, model, None, device), pairs, min_confidence, text, on_error)

@@ -37,6 +37,6 @@ def command(links: str, files: tuple[str, ...], on_error: OnError, **settings: A
     from synmt.data.records import BitextFiles
 
     pairs = BitextFiles.open(files, settings)
-    text = pairs.named_by_suffix(settings)
+    text = pairs.with_languages(settings)
     with usage():
         lexicon_stream(links, pairs, config_of(LexiconConfig, settings), config_of(TextConfig, text), on_error)

@@ -58,6 +58,6 @@ def command(
 
     pairs = BitextFiles.open(files, settings)
     with usage():
-        config, text = config_of(AlignConfig, settings), config_of(TextConfig, pairs.named(settings))
+        config, text = config_of(AlignConfig, settings), config_of(TextConfig, pairs.with_languages_inside(settings))
 
     link_stream(partial(load_aligner, model, method, device), pairs, config, text, on_error, jobs)

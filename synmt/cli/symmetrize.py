@@ -63,5 +63,5 @@ def command(links: tuple[str, ...], pairs: tuple[str, ...], on_error: OnError, *
 
     files = BitextFiles.open(pairs, settings)
     with usage():
-        text = config_of(TextConfig, files.named_by_suffix(settings))
+        text = config_of(TextConfig, files.with_languages(settings))
     symmetrize_stream(links, files, config, text, on_error)

@@ -76,33 +76,32 @@ class BitextFiles:
 
         return cls(paths, open_exchange(paths, settings.get("source_language"), settings.get("target_language")))
 
-    def named(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def with_languages_inside(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings, with the languages of TMX and XLIFF files."""
         if not self.parsed:
             return dict(settings)
         source, target = self.parsed[0].languages
         return {**settings, "source_language": source or None, "target_language": target or None}
 
-    def named_by_suffix(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings that are not None, as `named`; two parallel files may have languages as suffixes."""
+    def with_languages(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings that are not None, with the languages inside the files, or the suffixes of two files."""
         known = {name: value for name, value in settings.items() if value is not None}
-        return with_languages(known, *self.paths) if are_parallel(self.paths) else self.named(known)
+        return with_languages(known, *self.paths) if are_parallel(self.paths) else self.with_languages_inside(known)
 
     def columns(self, bad: BadLines) -> Iterator[tuple[Line, ...]]:
         """Yield the source and target of each pair. An empty or bad line, or a line next to a bad one, has no text.
         Raises BadInput."""
-        for each in self.parsed:
-            yield from each.columns(bad)
         if self.parsed:
-            return
-        if not are_parallel(self.paths):
+            for each in self.parsed:
+                yield from each.columns(bad)
+        elif not are_parallel(self.paths):
             yield from columns_of_pairs(read_lines(self.paths, bad.on_error), bad)
-            return
-        for lines in read_parallel(self.paths, bad.on_error):
-            if bad_lines := [line for line in lines if line.cause]:
-                bad.add(bad_lines[0].error(bad_lines[0].cause))
-                lines = tuple(replace(line, text="", cause="") for line in lines)
-            yield lines
+        else:
+            for lines in read_parallel(self.paths, bad.on_error):
+                if bad_lines := [line for line in lines if line.cause]:
+                    bad.add(bad_lines[0].error(bad_lines[0].cause))
+                    lines = tuple(replace(line, text="", cause="") for line in lines)
+                yield lines
 
     def countable(self) -> Sequence[str]:
         """Return the files whose lines are the pairs."""
