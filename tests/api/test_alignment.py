@@ -18,6 +18,7 @@ from synmt import (
     TrainingConfig,
     TransformerConfig,
 )
+from synmt.alignment import stream
 from synmt.alignment.published.mask_align.config import MaskAlignConfig
 from synmt.components.encoder.pascal import Pascal
 from synmt.streams import Note
@@ -200,6 +201,17 @@ def test_files_of_settings_may_be_paths(tmp_path: Path) -> None:
     guide = tmp_path / "links"
     with pytest.raises(synmt.BadInput, match="links: No such file or directory"):
         synmt.align(PAIRS, "mask-align", guide=guide)
+
+
+def test_links_of_other_words_are_refused_before_pairs_are_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, guide = tmp_path / "pairs", tmp_path / "links"
+    file.write_text("a b\tc\n" * 3)
+    guide.write_text("0-0\n0-0\n5-0\n")
+    monkeypatch.setattr(stream, "read_pairs", lambda *_: pytest.fail("pairs are read to be parsed"))
+    with pytest.raises(synmt.BadInput, match=r"links:3: .*do they belong to other words"):
+        synmt.align(file, "mask-align", text=TextConfig(source_language="en"), source_syntax="pascal", guide=guide)
 
 
 @pytest.mark.parametrize("language", ["de", "fr-CA"])

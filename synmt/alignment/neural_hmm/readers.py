@@ -1,8 +1,7 @@
-"""Compute γ of pairs with a trained model: by compiled code, so that they depend only on the pair and the model, or by
-torch, on a GPU or where there is no compiler.
+"""Compute γ of pairs with a trained model: by compiled code or, on a GPU or without a compiler, by torch.
 
-In torch and numpy, the rounding of a matrix product depends on its size, and so on the other pairs in the batch;
-chains.c always adds up in the same order.
+With compiled code, γ of a pair depend only on that pair and the model: chains.c always adds up in the same order. In
+torch and numpy, the rounding of a matrix product depends on its size, and so on the other pairs in the batch.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
-"""The options of `mask-align`, which aligner.py explains, and the config in its folder. Imports no torch, so that
-`--help` is fast."""
+"""The options of `mask-align`, which aligner.py explains, and the config in its folder.
+
+Imports no torch, so that `--help` is fast.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
