@@ -9,7 +9,6 @@ import torch
 
 from synmt.api.given import Pairs, Sentence, as_given, columns_of, files_in, lines_of, public
 from synmt.components.contract import Task
-from synmt.data.records import BitextFiles
 from synmt.data.words import say_warnings
 from synmt.device import Precision, local_device
 from synmt.inspection.matrix import Picture, draw_matrices
@@ -19,7 +18,7 @@ from synmt.model.translation import TranslationModel
 from synmt.options import Rules, check_used, given, options_in
 from synmt.search.config import InputConfig, LogprobConfig, SearchConfig, TranslateConfig, choose
 from synmt.search.exported import ExportedModel
-from synmt.search.scores import ForcedTarget, forcing, scored
+from synmt.search.scores import ForcedTarget, forcing, open_pairs, scored
 from synmt.search.stream import open_batches, source_sentences, words_of_sides
 from synmt.search.translation import Translation, Translator, load
 from synmt.streams import BadLines, Latest, Line, Notes, OnError, shown
@@ -206,7 +205,7 @@ class Model:
 
 def _forced(translator: Translator, config: LogprobConfig, pairs: Pairs, on_error: OnError) -> Iterator[ForcedTarget]:
     bad, notes, sides = BadLines(on_error), Notes(), words_of_sides(translator.config, config)
-    columns = columns_of(pairs, BitextFiles.open(files_in(pairs), {}), bad)
+    columns = columns_of(pairs, open_pairs(files_in(pairs), translator.config), bad)
     yield from scored(translator, sides, columns, config, bad, notes, Latest())
     say_warnings(bad, notes, *sides)
 

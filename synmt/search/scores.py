@@ -84,22 +84,26 @@ NOTHING = ForcedPair(SourceFeatures([], words=0), [])
 
 
 def logprob_stream(model: Path, files: Sequence[str], config: LogprobConfig, device: str, on_error: OnError) -> None:
-    """Write a line for each pair of the files, as `BitextFiles`, to standard output, an empty one for an empty pair.
+    """Write a line for each pair of the files, as `open_pairs`, to standard output, an empty one for an empty pair.
 
-    A TMX file with more languages is read in those of the model. Raises BadInput for a bad line, or leaves it empty,
-    with `on_error="blank"`. stderr reports how many lines were left empty, and how many subwords the model does not
-    know.
+    Raises BadInput for a bad line, or leaves it empty, with `on_error="blank"`. stderr reports how many lines were left
+    empty, and how many subwords the model does not know.
     """
     folder = ModelFolder.open(model, ModelConfig)
     translator = forcing(folder, local_device(device), config)
     sides = words_of_sides(folder.config, config)
     bad, notes, latest = BadLines(on_error), Notes(), Latest()
-    source, target = folder.config.languages
-    pairs = BitextFiles.open(files, {"source_language": source, "target_language": target} if source != target else {})
+    pairs = open_pairs(files, folder.config)
     found = scored(translator, sides, pairs.columns(bad), config, bad, notes, latest)
     has_trees = bool(folder.config.target.linearization.trees)
     write_lines((_line(forced, has_trees, config) for forced in found), latest.pauses, pairs.countable())
     say_warnings(bad, notes, *sides)
+
+
+def open_pairs(files: Sequence[str], model: ModelConfig) -> BitextFiles:
+    """Open files of pairs. A TMX file with more languages is read in those of the model. Raises BadInput."""
+    source, target = model.languages
+    return BitextFiles.open(files, {"source_language": source, "target_language": target} if source != target else {})
 
 
 def forcing(

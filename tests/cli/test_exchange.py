@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from synmt import logprob
 from tests.cli.commands import is_one_line_of_error, is_wrong_usage, synmt
 from tests.inspection.models import write_model
 
@@ -122,6 +123,8 @@ def test_a_model_reads_a_file_in_its_languages(files: Path) -> None:
     (files / "three.tmx").write_text(TMX.format("\n".join(unit.format(*pair) for pair in PAIRS)))
     done = synmt("logprob", files / "model", files / "three.tmx")
     assert done.returncode == 0 and done.stdout == synmt("logprob", files / "model", files / "pairs.tmx").stdout != ""
+    three, pairs = (list(logprob(files / "model", files / name)) for name in ("three.tmx", "pairs.tmx"))
+    assert three == pairs
 
 
 def test_an_average_that_is_refused_leaves_no_folder(files: Path) -> None:
