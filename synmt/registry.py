@@ -71,7 +71,7 @@ def meant(name: object, known: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the closest known ones, or "" if none is close."""
     from difflib import get_close_matches  # needed for errors only
 
-    close = [repr(each) for each in get_close_matches(str(name), known, 2, 0.7)]
+    close = [repr(each) for each in get_close_matches(str(name), known, 2, 0.65)]  # one letter of three may be wrong
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 

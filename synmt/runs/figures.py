@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+LEAST_SPAN = 0.01  # points of a metric that an axis of gains shows
 Kind = Literal["gains", "sizes", "lengths", "curves"]
 KINDS = get_args(Kind)
 CAPS: dict[str, Any] = {"capsize": 2, "elinewidth": 0.8}
@@ -79,6 +80,9 @@ def draw_gains(axes: "Axes", results: Sequence[Result]) -> None:
         axes.errorbar([each.difference or 0.0], [place], xerr=[each.margin], markerfacecolor=face, **own, **CAPS)
     dress(axes, "", f"{first.metric} above {label(first.system)}", "")
     axes.axvline(0, color="black", linewidth=0.8)
+    low, high = axes.get_xlim()
+    if high - low < LEAST_SPAN:  # all systems score the same
+        axes.set_xlim(-LEAST_SPAN / 2, LEAST_SPAN / 2)
     axes.set_yticks(range(len(others)), [label(each.system, 40) for each in others], fontsize=8)
     axes.set_ylim(len(others) - 0.4, -0.6)
 
