@@ -105,6 +105,8 @@ def _rows(scores: Mapping[str, Iterable[float]]) -> Iterator[tuple[float, ...]]:
         for number, score in enumerate(column, 1):
             if not isinstance(score, Real) or not math.isfinite(score):
                 raise ValueError(f"scores: number {number} of {name!r} is not a finite number: {score!r:.60}")
+    if not all(columns.values()):
+        raise ValueError("scores: no settings")
     if len({*map(len, columns.values())}) > 1:
         raise ValueError(f"scores: {', '.join(f'{name!r} has {len(each)}' for name, each in columns.items())}")
     return zip(*columns.values(), strict=True)

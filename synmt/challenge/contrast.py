@@ -17,6 +17,7 @@ from synmt.streams import BadInput, BadLines, Line, OnError, counted, read_lines
 from synmt.streams.numbers import whole_number
 
 COLUMNS = "source", "right", "wrong", "category", "distance"
+ROUNDING = 1e-3  # nats by which a log-probability may differ between batches
 LONGEST = 15  # greater distances share a row, as in LingEval97
 
 
@@ -34,8 +35,8 @@ class Item:
 
     @property
     def is_won(self) -> bool:
-        """Whether the right translation is more probable than each wrong one; not if they are equal."""
-        return all(self.scores[0] > each for each in self.scores[1:])
+        """Whether the right translation is more probable than each wrong one by more than rounding."""
+        return all(self.scores[0] > each + ROUNDING for each in self.scores[1:])
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, in_section
 from synmt.metrics.config import TableForm
 from synmt.options import MOST_JOBS
-from synmt.streams import WrongUsage, write_lines
+from synmt.streams import write_lines
 
 EPILOG = """
 \b
@@ -81,12 +81,9 @@ def command(
     --list prints a shell script. Each line does one step, and the steps that it needs unless they are done; a comment
     shows its command. The lines can run in any order and at the same time, on any machines that share the folder.
     """
-    from synmt.runs.run import Run
+    from synmt.runs.run import Run, folder_of
 
-    folder = out or file.with_suffix("")
-    if folder == file:
-        raise WrongUsage(f"{file} has no suffix to remove: name the output folder with --out")
-    run = Run.open(file, folder, data, jobs, against)
+    run = Run.open(file, folder_of(file, out), data, jobs, against)
     if is_list:
         write_lines(run.listed())
     elif task:

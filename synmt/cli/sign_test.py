@@ -21,9 +21,10 @@ Examples:
 def command(files: tuple[str, ...], form: str) -> None:
     """Test whether systems win more test sets than a baseline.
 
-    The input is tables of `synmt score --format tsv`, one after the other, with the same systems in the same order; the
-    first system is the baseline. A setting is a row of a table, such as a test set with a metric. p is the probability
-    of at least as many wins, without ties, if both systems were equal (sign test).
+    The input is tables of `synmt score --format tsv`, one after the other, with the same systems or, under other names,
+    as many in the same order; the first system is the baseline. A setting is a row of a table, such as a test set with
+    a metric, but not the row `all` of --by-length. p is the probability of at least as many wins, without ties, if both
+    systems were equal (sign test).
     """
     from synmt.metrics.comparisons import compare_settings, read_settings, report_signs
 

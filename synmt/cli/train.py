@@ -87,5 +87,5 @@ def command(
     """
     from synmt.training.run import pair_files, train_with
 
-    dev = pair_files(dev_source, dev_target, dev_tsv) if dev_source or dev_target or dev_tsv else None
+    dev = pair_files(dev_source, dev_target, dev_tsv, "dev-") if dev_source or dev_target or dev_tsv else None
     train_with(settings, pair_files(source, target, tsv), dev, out, resume, device, on_error, prepared, jobs)

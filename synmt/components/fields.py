@@ -24,6 +24,7 @@ NAMES = {
     "states": "states of an encoder",
 }
 FIELDS = {SOME_HEADS: "heads"}
+GIVEN = frozenset({"masks", "states"})  # fields that no parser makes: only records can have them
 WHOLE = "whole dependency tree"
 NO_DISTANCE = 255  # of two tokens one of which is no word of a tree
 

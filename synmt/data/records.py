@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from synmt.components.contract import check_needs, lacking
+from synmt.components.fields import GIVEN
 from synmt.data.words import SideWords
 from synmt.model.target import TargetSide
 from synmt.streams import BadInput, BadLines, Latest, Line, OnError, counted, read_lines, read_parallel, sniff, windows
@@ -203,13 +204,13 @@ def source_records(
     elif form == "conllu":
         line = next(line for line in good if line.text.strip())
         raise line.error("CoNLL-U is not text: convert it with synmt convert --input conllu")
-    elif needs:
+    elif needs - GIVEN:
         yield from _parsed(_without(good, bad, _record_in_text), needs, words, bad, strict)
     else:
         for line in _without(good, bad, _record_in_text):
             record = ParseRecord(text=line.text, tokens=words.of_text(line.text))
             words.looks.separation.see(record.tokens)
-            yield line, record
+            yield line, _given(line, record, needs, words, bad, strict)
 
 
 def target_records(
@@ -314,9 +315,21 @@ def _parsed(
     except ModelError as error:
         raise BadInput(str(error)) from None
     for record in parse_texts(texts(), parser, latest.pauses):
-        if strict and lacking(record, needs):
+        if strict and lacking(record, needs - GIVEN):
             bad.leave_empty("line too long to parse")
             record = ParseRecord()
-        words.count_missing(record, needs)
         words.looks.separation.see(record.tokens)
-        yield under_way.popleft(), record
+        line = under_way.popleft()
+        yield line, _given(line, record, needs, words, bad, strict)
+
+
+def _given(
+    line: Line, record: ParseRecord, needs: frozenset[str], words: SideWords, bad: BadLines, strict: bool
+) -> ParseRecord:
+    """Return the record of a line of text, and count the needed fields that it lacks; if `strict`, a line without the
+    fields that no parser makes is a bad line."""
+    if strict and (missing := lacking(record, needs & GIVEN)):
+        bad.add(line.error(f"text has no {missing[0]}: give records that have them"))
+        return ParseRecord()
+    words.count_missing(record, needs)
+    return record

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from synmt.components.contract import lacking
+from synmt.components.fields import GIVEN
 from synmt.model.config import ModelConfig
 from synmt.streams import BadInput, BadLines, Message, Notes, counted
 from synmt.text.tokenization import SAMPLE, Separation, TokenizerName, Words, WordsName
@@ -132,7 +133,7 @@ class SideWords:
     def without_trees(self, needs: frozenset[str]) -> "SideWords":
         """Return a side with the same words that needs no parser."""
         name: WordsName = self.words.tokenizer
-        if needs and name != "none":  # with "none", a parser also takes the words between spaces
+        if needs - GIVEN and name != "none":  # with "none", a parser also takes the words between spaces
             name = "udpipe" if "udpipe" in self.parser(needs) else "spacy"
         return SideWords(self.side, self.language, Words(name), known=False)
 
@@ -158,7 +159,7 @@ def parser_of(needs: frozenset[str]) -> Any:
     """Return the name of the parser that provides the needed fields, with its own words."""
     if "tree" not in needs:
         return "udpipe"
-    return "benepar" if needs == {"tree"} else "benepar+udpipe"
+    return "benepar" if needs - GIVEN == {"tree"} else "benepar+udpipe"
 
 
 Sides = tuple[SideWords, SideWords]

@@ -4,6 +4,7 @@ Figure 2 of McDonald & Chiang (NAACL SRW 2021) shows strengths. Rows are queries
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor
 
 from synmt.components.contract import Layout
+from synmt.components.output import Hypothesis
 from synmt.data.batches import Sources
 from synmt.data.records import source_records
 from synmt.data.words import sides_of_model
@@ -122,7 +124,11 @@ def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSenten
     model: TranslationModel = folder.load_model(torch.device("cpu"))
     translator = Translator(model, folder, SearchConfig(), TranslateConfig(format="jsonl"))
     vocabulary, target = folder.vocabulary, folder.config.target
-    best = beam_search(model, source, translator.search, translator.output)[0][0]
+    hypotheses = list[Hypothesis]()
+    with suppress(FloatingPointError):
+        (hypotheses,) = beam_search(model, source, translator.search, translator.output)
+    record = translator.distinct(hypotheses)[0].record()
+    best = hypotheses[0]
     steps = [vocabulary.target[number] for number in best.ids]
     inputs = torch.tensor([[model.begin, *best.ids]])
     automaton = target.automaton(vocabulary)
@@ -133,7 +139,7 @@ def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSenten
         model.decoder.read(model.network, inputs, fields, encoded)
     weights = as_numbers(recorder.weights, folder)
     layout = Layout([BEGIN, *steps], _words([BEGIN, *steps]))
-    return ReadSentence(translator.translation(best).record(), layout, weights, target.owners(folder.config.network))
+    return ReadSentence(record, layout, weights, target.owners(folder.config.network))
 
 
 def _words(entries: list[str]) -> list[int]:

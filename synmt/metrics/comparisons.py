@@ -17,6 +17,7 @@ from synmt.metrics.significance import TESTS, Comparison, Findings
 from synmt.streams import BadInput, Line, counted
 from synmt.streams.numbers import number
 
+ALL = "all"  # the row of all lengths in `synmt score --by-length`
 NEEDED = {"system", "metric", "score"}
 NOT_SETTINGS = {"system", "score", "low", "high", "sentences", "signature"}
 
@@ -59,12 +60,20 @@ class ScoreTable:
     systems: list[str] = field(default_factory=list)
     settings: dict[tuple[str, ...], dict[str, float]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for two columns of one name."""
+        for name in self.columns:
+            if self.columns.count(name) > 1:
+                raise ValueError(f"has two columns {name}")
+
     def add(self, cells: Sequence[str]) -> None:
         """Add a row. Raises ValueError if it does not fit the table, or if its score is not a number."""
         if len(cells) != len(self.columns):
             raise ValueError(f"{counted(len(cells), 'column')}, but the header has {len(self.columns)}")
         row = dict(zip(self.columns, cells, strict=True))
         system = row["system"]
+        if row.get("length") == ALL:  # the sum of other rows
+            return
         try:
             score = number(row["score"])
         except ValueError:
@@ -89,14 +98,15 @@ def read_settings(lines: Iterable[Line]) -> tuple[list[str], list[list[float]]]:
     """Return the systems, and their scores in each setting, [settings][systems]; higher is better.
 
     lines: one or more tables, as `synmt score --format tsv` writes them: a header, and one row per system and metric.
-    Every other column distinguishes settings, and so does the table. A system is identified by its place in a table, so
-    its files may have different names in each. Raises BadInput.
+    Every other column distinguishes settings, and so does the table. If tables name different systems, since each test
+    set has its own files, a system is identified by its place in a table. Raises BadInput.
     """
     tables: list[ScoreTable] = []
     for line in lines:
         cells = line.text.split("\t")
         if set(cells) >= NEEDED:
-            tables.append(ScoreTable(cells))
+            with line.naming():
+                tables.append(ScoreTable(cells))
         elif not tables:
             raise line.error(f"a table starts with the names of its columns, including {', '.join(sorted(NEEDED))}")
         elif line.text.strip():
@@ -110,7 +120,8 @@ def read_settings(lines: Iterable[Line]) -> tuple[list[str], list[list[float]]]:
             missing = [system for system in table.systems if system not in scores]
             if missing:
                 raise BadInput(f"no score of {missing[0]} for {' '.join(setting)}")
-            settings.append([scores[system] for system in table.systems])
+            same = set(table.systems) == set(tables[0].systems)
+            settings.append([scores[system] for system in (tables[0] if same else table).systems])
     if not settings or len(tables[0].systems) < 2:
         raise BadInput("fewer than two systems to compare")
     return tables[0].systems, settings

@@ -62,7 +62,7 @@ class SignificanceConfig(Checked):
     test: Literal["t-test", "bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization"] = setting(
         "t-test", "test; the output explains its p"
     )
-    resamples: int = setting(10_000, "resamples or random trials", 1, most=10**7)
+    resamples: int = setting(10_000, "resamples or random trials", 2, most=10**7)
     seed: int = setting(12345, "seed of the random numbers")
     against: Literal["first", "best"] = setting(
         "first", "compare with the first or, for each metric, with the best system"

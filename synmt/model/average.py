@@ -7,7 +7,7 @@ increasing inference time", ICML.
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations
 from pathlib import Path
 
 import torch
@@ -34,7 +34,7 @@ def average(models: Sequence[Path], out: Path, notes: Notes) -> None:
     for other in folders[1:]:
         for what in differing(_shared(other), _shared(first)):
             raise BadInput(f"has a different {what} than {first.path}", str(other.path))
-    for one, other in pairwise(folders):
+    for one, other in combinations(folders, 2):
         if not _beginnings(one) & _beginnings(other):
             notes.add(
                 f"{one.path} and {other.path} did not start from the same parameters, so their average may be useless"

@@ -51,6 +51,9 @@ def draw(found: RunFindings, kind: Kind, metric: str | None = None, columns: int
     systems = list(dict.fromkeys(each.system for each in whole))
     if kind == "lengths":
         tables = [by_length(each, found.run, systems) for each in found.measured]
+        known = {each["name"] for each in tables[0]["metrics"]}
+        if metric not in known:
+            raise ValueError(f"{metric} has no scores by length")
         return Picture(partial(_lengths, tables=tables, systems=systems, metric=metric, columns=columns))
     runs = list(found.curves.values())
     if not runs:
@@ -121,7 +124,8 @@ def draw_sizes(axes: "Axes", results: Sequence[Result]) -> list[Any]:
 
 def data_of(results: Sequence[Result]) -> str:
     """Return sizes, gains and corrected p as text, which an SVG keeps as the name of their line."""
-    return " ".join(f"{each.size}:{each.difference:.4g}:{each.holm:.4g}" for each in results)
+    ps = ("" if each.holm is None else f"{each.holm:.4g}" for each in results)
+    return " ".join(f"{each.size}:{each.difference:.4g}:{p}" for each, p in zip(results, ps, strict=True))
 
 
 def _lengths(figure: "Figure", tables: Sequence[Any], systems: Sequence[str], metric: str, columns: int) -> None:

@@ -52,6 +52,14 @@ def _naming(file: Path) -> Iterator[None]:
         raise BadInput(error.cause, error.place or str(file)) from None
 
 
+def folder_of(file: Path, out: Path | None) -> Path:
+    """Return the folder of a run, by default its file without the suffix. Raises WrongUsage for a file without one."""
+    folder = out or file.with_suffix("")
+    if folder == file:
+        raise WrongUsage(f"{file} has no suffix to remove: name the folder of the run with --out")
+    return folder
+
+
 @dataclass(frozen=True)
 class Run:
     """given: the contents of the run file; work: its steps and outputs in the folder of the run; data: the folder of
@@ -185,10 +193,15 @@ class Run:
         """Return a figure of a run whose steps are all done.
 
         metric: as the table names it, by default the first; columns: of the page that the figure fills, 1 or 2. Raises
-        BadInput, also for a run that is not done or has nothing to draw.
+        BadInput, also for a run that is not done or has nothing to draw, and WrongUsage for another kind.
         """
+        from synmt.runs.figures import KINDS as FIGURES
         from synmt.runs.figures import draw
 
+        if kind not in FIGURES:
+            raise WrongUsage(f"kind cannot be {kind!r}; it is one of {', '.join(FIGURES)}")
+        if kind == "curves" and metric:
+            raise WrongUsage("metric has no effect on curves")
         known = dict[Path, bool]()
         steps = self.work.steps
         if undone := [step for step in steps if not self.work.folder.is_done(step, known)]:

@@ -19,6 +19,7 @@ from synmt.challenge.contrast import check_pairs
 from synmt.challenge.query import occurrences
 from synmt.components import systems
 from synmt.components.contract import lacking
+from synmt.components.fields import GIVEN, NAMES
 from synmt.data.records import Form, sentences_in, source_form, target_form
 from synmt.data.words import parser_of
 from synmt.metrics.config import MetricConfig
@@ -194,7 +195,7 @@ def checked_form(text: "Text") -> Form:
         if not missing:
             break
     if missing:
-        raise BadInput(f"no sentence has {min(missing)}, which some system needs", str(text.path))
+        raise BadInput(f"no sentence has any {NAMES[min(missing)]}, which some system needs", str(text.path))
     return form
 
 
@@ -294,6 +295,9 @@ class Systems(Work):
         forms = {text.part: checked_form(text) for text in texts}
         wanted = (text for text in texts if text.needs or (asked and text.side == 0))
         raw = [text for text in wanted if forms[text.part] == "text"]
+        for text in raw:
+            if given := text.needs & GIVEN:
+                raise ValueError(f"systems read {NAMES[min(given)]}, but {text.path} is text: give records")
         languages = {how_read(self.plan, text)[0] for text in raw}
         return {text.part: self._parse(text, languages) if text in raw else text.path for text in texts}
 

@@ -39,6 +39,7 @@ from synmt.streams import BadInput, counted, note, read_lines, read_parallel
 Chosen = Mapping[tuple[int | None, str], Options]  # for each size and system, the option chosen on dev
 LEVEL = SignificanceConfig().level
 LEARNED_BY, NOTHING_LEARNED = "BLEU", 1  # systems with less have not learned to translate
+MANY = 10**6  # sentences, for scores that do not vary between them
 SMALLEST_P = 1e-4  # smaller values are printed as < 0.0001
 OfTest = TypeVar("OfTest", "Result", "SystemOutput")
 
@@ -207,13 +208,16 @@ class Measured:
 
 COSTS = Ratio("nats", "per word of the references", -1.0, higher_is_better=False, decimals=3)
 FOUND = Ratio("found", "words of the set in translations, %", 100.0, higher_is_better=True)
-DEV_LOSS = Score("dev loss", 0.0, "lowest in training, nats per subword; p: variance between seeds only", decimals=3)
+DEV_LOSS = Score(
+    "dev loss", 0.0, "lowest in training, nats per subword, given any tree; p: variance between seeds only", decimals=3
+)
 
 
 def lowest_loss(model: Path) -> float:
-    """Return the lowest loss on dev in the log of a model. Raises BadInput."""
+    """Return the lowest loss of words on dev in the log of a model; with arcs or tags, given these. Raises BadInput."""
     with naming(model / "log.tsv"):
-        return min(read_curves(model).points["valid_loss"][1])
+        points = read_curves(model).points
+        return min(points.get("valid_loss_words", points["valid_loss"])[1])
 
 
 def read_set(path: Path, sentences: int) -> tuple[list[int], list[list[str]]]:
@@ -297,7 +301,8 @@ def _compared(measured: Measured) -> Iterator[Result]:
         if losses := measured.losses.get(name):
             own.append(Trained(np.array(losses), np.zeros((len(losses), 2))))  # sentences add no variance
     bases, others = found[0], found[1:]
-    ps = [[p_value(*pair, sentences) for pair in zip(other, bases, strict=True)] for other in others]
+    counts = [sentences] * len(metrics) + [MANY]  # the loss on dev has no variance between these sentences
+    ps = [[p_value(*each) for each in zip(other, bases, counts, strict=False)] for other in others]
     corrected = [list(each) for each in zip(*map(holm, zip(*ps, strict=True)), strict=True)]
     for number, name in enumerate(systems):
         for column, (scores, base) in enumerate(zip(found[number], bases, strict=True)):
@@ -309,7 +314,7 @@ def _compared(measured: Measured) -> Iterator[Result]:
             if number:
                 difference = float(scores.scores.mean() - base.scores.mean())
                 result = replace(result, difference=difference, better=difference * (1 if higher else -1) > ROUNDING)
-                result = replace(result, trained=(scores, base), sentences=sentences)
+                result = replace(result, trained=(scores, base), sentences=counts[column])
                 if of_sentences or len(scores.scores) > 1:
                     result = replace(result, p=ps[number - 1][column], holm=corrected[number - 1][column])
             yield result
@@ -339,19 +344,12 @@ def report(found: Sequence[Result], learned: Learned, form: str, contrasts: Sequ
     or one row of TSV or JSON per result."""
     if form == "latex":
         return chain(_latex(found, learned), in_form(form, parts_of(contrasts) if contrasts else (), ()))
-    interval = dict.fromkeys(("low", "high") if contrasts else ())
-    rows = chain(
-        ({**_fields(each, learned), **interval} for each in found),
-        (
-            {
-                **dict.fromkeys(_fields(found[0], learned)),
-                **learned[each.size, each.system].components,
-                **fields_of(each),
-            }
-            for each in contrasts
-        ),
-    )
-    return in_form(form, _parts(found, learned, contrasts), rows)
+    rows = [
+        *(_fields(each, learned) for each in found),
+        *({**learned[each.size, each.system].components, **fields_of(each)} for each in contrasts),
+    ]
+    columns = dict.fromkeys(chain.from_iterable(rows))  # of all rows; None where a row has no such column
+    return in_form(form, _parts(found, learned, contrasts), [{**columns, **row} for row in rows])
 
 
 def learned_of(made: Mapping[SystemOutput, Record | None]) -> Learned:

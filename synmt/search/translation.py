@@ -181,7 +181,7 @@ class Translator:
         """Return the translations of sentences of similar lengths, as `translate` does."""
         whole = [each for each in sentences if each.tokens]
         hypotheses = iter(self._search(whole) if whole else [])
-        return [self._distinct(next(hypotheses)) if each.tokens else [self.empty] for each in sentences]
+        return [self.distinct(next(hypotheses)) if each.tokens else [self.empty] for each in sentences]
 
     def _search(self, sentences: Sequence[SourceFeatures]) -> list[list[Hypothesis]]:
         """Return the hypotheses of each sentence, best first or in the order of sampling; none if numbers overflow."""
@@ -214,7 +214,7 @@ class Translator:
         sources = Sources.encode(sentences, self.vocabulary)
         return sources.batch(range(len(sentences)), self.vocabulary.padding, self.device)
 
-    def _distinct(self, hypotheses: Iterable[Hypothesis]) -> list[Translation]:
+    def distinct(self, hypotheses: Iterable[Hypothesis]) -> list[Translation]:
         """Return the translations of hypotheses: the best for each text and tree, or all samples.
 
         Raises BadInput if there are no hypotheses.

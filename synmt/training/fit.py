@@ -28,6 +28,7 @@ from synmt.training.validation import Validate
 Config = TypeVar("Config", bound=FolderConfig)
 # Options that a resumed run may not change.
 FIXED = "seed", "merges", "batch_tokens", "batch_by", "max_length", "select", "subword_dropout"
+NO_PAIRS = "no sentence pairs to train on"
 INPUTS = "data", "links", "dev"  # what TrainingData.fingerprint may name
 
 
@@ -89,7 +90,7 @@ def fit(
     # The first process may write the config before the others look.
     resume = bool(processes.from_first((path / CONFIG_FILE).exists()))
     if not len(data):
-        raise BadInput("no sentence pairs to train on")
+        raise BadInput(NO_PAIRS)
     with naming(path):
         path.mkdir(parents=True, exist_ok=True)
     with locked(path) if processes.first else nullcontext():

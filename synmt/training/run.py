@@ -42,7 +42,7 @@ from synmt.text.vocabulary import Vocabulary
 from synmt.training.checkpoint import Progress
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
-from synmt.training.fit import Recipe, fit
+from synmt.training.fit import NO_PAIRS, Recipe, fit
 from synmt.training.log import check_installed
 from synmt.training.presets import DEFAULT
 from synmt.training.start import configs_of
@@ -81,13 +81,13 @@ class PairFiles:
         return bool(self.given) or any(each == "-" or Path(each).is_fifo() for each in files)
 
 
-def pair_files(source: str | None, target: str | None, tsv: str | None) -> PairFiles:
-    """Return the files of a corpus. Raises WrongUsage unless there are two files or one table."""
+def pair_files(source: str | None, target: str | None, tsv: str | None, prefix: str = "") -> PairFiles:
+    """Return the files of a corpus. prefix: of the options. Raises WrongUsage unless there are two or one table."""
     if tsv and not (source or target):
         return PairFiles(tsv)
     if source and target and not tsv:
         return PairFiles(source, target)
-    raise WrongUsage(Message("give sentence pairs as a source and a target file, or as one --tsv"))
+    raise WrongUsage(Message("give both --{0}source and --{0}target, or one --{0}tsv", Message(prefix)))
 
 
 @dataclass(frozen=True)
@@ -147,9 +147,9 @@ class TrainingText:
         for name, count in sides[0].missing.items():
             if count == sides[0].sentences:
                 names = "+".join(model.source.components)
-                raise BadInput(f"no sentence has {name}, and {names} reads them", self.files.source)
+                raise BadInput(f"no sentence has any {name}, and {names} reads them", self.files.source)
         if not len(bitext):
-            raise BadInput("no sentence pairs to train on")
+            raise BadInput(NO_PAIRS, self.files.source)
         words = model.words or words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
         note_tokenizers(notes, model.tokenizer, {side.side: side.language for side in sides if side.looks.lines})
         note_warnings(notes, *sides)
@@ -238,6 +238,9 @@ def train(
             print(f"synmt train: {_end(progress, config, path)}", file=sys.stderr)
 
         translation = TranslationData(pairs, dev_bitext, notes)
+        if not len(translation):
+            left_out = [each for each in notes if each.startswith("left out")]
+            raise BadInput(": ".join([NO_PAIRS, *left_out[:1]]), text.files.source)
         if processes.first:
             check_free(path, resume)  # again, since another process may have made the model meanwhile
         fit(path, model, translation, text.recipe, processes, announce=announce, conclude=conclude)

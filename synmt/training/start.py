@@ -13,7 +13,7 @@ from synmt.model.source import source_side
 from synmt.model.target import target_side
 from synmt.nn.config import DROPOUTS, TransformerConfig
 from synmt.options import JOINED, Choice, Preset, Rules, Setting, chosen, config_of, option_names, options_in, setting
-from synmt.streams import Message
+from synmt.streams import Message, WrongUsage
 from synmt.text.tokenization import TextConfig, with_languages
 from synmt.training.config import OF_PREFIXES, OF_TREES, OF_VALIDATION, TrainingConfig
 from synmt.training.presets import DEFAULT, PRESETS, model_and_training, resolve
@@ -66,7 +66,7 @@ def choose(given: Mapping[str, Any]) -> Choice:
     Raises BadInput for a bad folder in --init, and ValueError for an unknown system.
     """
     start = read_folder_config(Path(given["init"]), ModelConfig)[0] if "init" in given else None
-    preset = PRESETS[given.get("preset", DEFAULT)]
+    preset = _preset(given)
     if start:
         source, target = list(start.source.components), list(start.target.components)
     else:
@@ -82,7 +82,7 @@ def choose(given: Mapping[str, Any]) -> Choice:
     if not start and not any(each.writes_arcs() for each in decoders):
         needs |= dict.fromkeys(OF_ARCS, "a decoder that writes arcs among its words")
     defaults = {name.replace("_", "-"): value for name, value in resolve(preset, source, {}).items()}
-    defaults |= _defaults_of(start) if start else {"model": PLAIN}
+    defaults |= _defaults_of(start, preset, given) if start else {"model": PLAIN}
     name = "+".join(dict.fromkeys(source + target))
     return Choice(name, lambda option: option not in unused, needs, defaults)
 
@@ -102,15 +102,29 @@ def owners(option: str) -> list[str]:
 RULES = Rules(choose, owners)
 
 
+def _preset(given: Mapping[str, Any]) -> Preset:
+    """Return the preset with the given name. Raises ValueError."""
+    name = given.get("preset", DEFAULT)
+    if name not in PRESETS:
+        raise WrongUsage(Message("--preset cannot be {}; it is one of {}", name, Message(", ".join(PRESETS))))
+    return PRESETS[name]
+
+
 def _of_new_models() -> set[str]:
     """Return the options that --init decides."""
     sizes = {each for each in option_names(TransformerConfig) if each.replace("-", "_") not in DROPOUTS}
     return sizes.union(option_names(SystemConfig), {"merges", "tokenizer"}) - {"init", "preset"}
 
 
-def _defaults_of(start: ModelConfig) -> dict[str, Any]:
+def _dropouts(preset: Preset, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the preset's dropouts for a model to start with; none if no preset is named, so that it keeps its own."""
+    settings = preset.settings if "preset" in given else {}
+    return {name: settings[name] for name in DROPOUTS if name in settings}
+
+
+def _defaults_of(start: ModelConfig, preset: Preset, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of the network and of the components of a model to start with."""
-    found = asdict(start.network)
+    found = {**asdict(start.network), **_dropouts(preset, given)}
     for name, options in {**start.source.settings(), **start.target.settings()["components"]}.items():
         found |= {f"{name}-{option}": value for option, value in options.items()}
     return {name.replace("_", "-"): value for name, value in found.items()}
@@ -126,11 +140,11 @@ def configs_of(
     Raises ValueError.
     """
     given = {name: value for name, value in settings.items() if value is not None}
-    preset = PRESETS[given.get("preset", DEFAULT)]
+    preset = _preset(given)
     given = with_languages(given, source, target)
     model, training = model_and_training_of(start, preset, given) if start else model_and_training(preset, given)
     if training.tree_dropout and not model.source.reads_trees:
-        raise ValueError(Message("--tree-dropout has no effect: {} reads no trees", "+".join(model.source.components)))
+        raise WrongUsage(Message("--tree-dropout has no effect: {} reads no trees", "+".join(model.source.components)))
     return model, training
 
 
@@ -148,7 +162,7 @@ def model_and_training_of(
         source=source_side(_changed(start.source.settings(), ENCODER_COMPONENTS, given)),
         target=target_side(_changed(of_target["components"], DECODER_COMPONENTS, given), of_target["arcs"]),
         languages=(languages.source_language or start.languages[0], languages.target_language or start.languages[1]),
-        network=replace(start.network, **chosen(TransformerConfig, given)),
+        network=replace(start.network, **{**_dropouts(preset, given), **chosen(TransformerConfig, given)}),
     )
     if model.languages[0] != start.languages[0]:
         model = replace(model, words=None)  # the data of the new language decide

@@ -163,6 +163,8 @@ def test_messages_name_keywords(tmp_path: Path) -> None:
         synmt.train((tmp_path / "conllu", tmp_path / "conllu"), out=tmp_path / "new")
     with pytest.warns(Note, match="was tokenized again; tokenizer none keeps its words"):
         list(synmt.align([("Ein Haus .", "A house .")] * 9, "hmm", out=tmp_path / "aligner"))
+    with pytest.raises(ValueError, match=r"^preset cannot be zzz; it is one of small, few-pairs,"):
+        synmt.train([("a", "b")] * 9, out=tmp_path / "new", preset="zzz")
     with pytest.raises(ValueError, match=r"^threshold needs a vote: add heuristic mean$"):
         next(synmt.symmetrize("x", [("a", "a")], synmt.SymmetrizeConfig(threshold=0.5)))
 

@@ -134,6 +134,7 @@ def test_tests_of_numbers_equal_those_of_the_commands(lower_is_better: bool, tmp
     ("scores", "kind", "cause"),
     [
         ([[1.0], [2.0]], TypeError, "must be a mapping from names to numbers"),
+        ({"a": [], "b": []}, ValueError, "^scores: "),
         ({"a": [1.0]}, TypeError, "fewer than two systems"),
         ({"a": [1.0], "b": [1.0, 2.0]}, ValueError, "^scores: 'a' has 1, 'b' has 2$"),
         ({"a": [1.0], "b": [math.nan]}, ValueError, "^scores: number 1 of 'b' is not a finite number: nan$"),

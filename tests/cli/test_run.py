@@ -418,11 +418,12 @@ def test_training_processes_end_with_their_run(run: Path) -> None:
 def test_the_run_file_cannot_be_the_output_folder(run: Path) -> None:
     file = run.with_suffix("")
     run.rename(file)
-    assert is_wrong_usage(synmt("run", file), "has no suffix to remove: name the output folder with --out")
+    assert is_wrong_usage(synmt("run", file), "has no suffix to remove: name the folder of the run with --out")
+    assert is_wrong_usage(synmt("inspect", "run", file), "has no suffix to remove")
 
 
 SEEN, TRAIN, DEV = (f'{name} = ["train.jsonl", "train.de"]' for name in ("seen", "train", "dev"))
-NO_TREE = ["bare.jsonl: no sentence has tree, which some system needs"]
+NO_TREE = ["bare.jsonl: no sentence has any constituency tree, which some system needs"]
 SHORT = ["train.jsonl: 8 lines", "short.de: 1 line"]
 
 

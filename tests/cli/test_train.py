@@ -86,12 +86,16 @@ def test_file_names_determine_the_languages(options: str, languages: list[str], 
         ("--tsv train.de", "train.de:1: expected `source TAB target` or `source ||| target`, found 1 column"),
         ("--source train.jsonl --target short.de", "train.jsonl: 20 lines, short.de: 19 lines"),
         ("--source train.jsonl --target latin.de", "latin.de:2: not UTF-8"),
-        ("--source empty --target empty", "no sentence pairs to train on"),
+        ("--source empty --target empty", "empty: no sentence pairs to train on"),
+        (
+            "--source train.jsonl --target train.de --max-length 1",
+            "train.jsonl: no sentence pairs to train on: left out 20 pairs over 1 subwords (train.jsonl:1,",
+        ),
         ("--source train.jsonl --target train.de --codes train.de", "train.de: line 1: not a pair of BPE symbols"),
         ("--source train.jsonl --target train.de --device cuda:99", "device cuda:99"),
         (
             "--model pascal --source train.jsonl --target train.de",
-            "train.jsonl: no sentence has dependency heads, and pascal reads",
+            "train.jsonl: no sentence has any dependency heads, and pascal reads",
         ),
     ],
 )

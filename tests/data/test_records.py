@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from synmt.data.records import source_records
-from synmt.data.words import SideWords
+from synmt.data.words import SideWords, parser_of
 from synmt.streams import BadInput, BadLines, Line
 from synmt.text.tokenization import Words
 from synmt.trees.constituency import write_brackets
@@ -42,6 +42,19 @@ def test_text_that_needs_a_tree_is_parsed_by_the_embedded_parser() -> None:
     assert (first.tree, empty.tree) == (None, None)
     assert second.tokens == ["He", "is", "my", "father", "."]
     assert second.tree is not None and second.tree.leaves() == second.tokens
+
+
+def test_text_is_not_parsed_for_fields_that_no_parser_makes() -> None:
+    """The language has no parser, so parsing would fail."""
+    words, states = SideWords("source", "st", Words("none")), frozenset({"states"})
+    ((line, record),) = source_records(lines(["a b"]), states, words)
+    assert (record.tokens, line.text) == (["a", "b"], "a b")
+    assert "1 of 1 source sentences are read although they have no states of an encoder" in list(words.warnings())
+    with pytest.raises(BadInput, match=r"^in:1: text has no states of an encoder: give records that have them$"):
+        list(source_records(lines(["a b"]), states, words, strict=True))
+    with pytest.raises(BadInput, match=r"^in:1: text has no masks: give records that have them$"):
+        list(source_records(lines(["He is."]), TREE | {"masks"}, plain_words(), strict=True))
+    assert parser_of(TREE | {"masks"}) == "benepar" and parser_of(frozenset({"heads", "states"})) == "udpipe"
 
 
 @pytest.mark.parametrize("needs_tree", [False, True])

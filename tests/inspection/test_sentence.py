@@ -6,7 +6,7 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 from synmt.data.batches import Sources
-from synmt.inspection.sentence import head_matrices, read_sentence, source_of
+from synmt.inspection.sentence import head_matrices, read_sentence, read_translation, source_of
 from synmt.inspection.strengths import mask_parts
 from synmt.model.folder import ModelFolder
 from synmt.nn.attention import Recorder
@@ -125,6 +125,8 @@ def test_invalid_requests_are_refused(tmp_path: Path) -> None:
     save_file(tensors, folder.parameters)
     with pytest.raises(BadInput, match="the attention of some head is not a number"):
         read_sentence(folder, SENTENCE)
+    with pytest.raises(BadInput, match="this model computes NaN or infinite values"):
+        read_translation(folder, SENTENCE)
 
 
 def test_raw_text_is_read_as_by_the_model(tmp_path: Path) -> None:

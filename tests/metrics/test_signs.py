@@ -60,6 +60,19 @@ def test_confidence_intervals_do_not_distinguish_settings() -> None:
     assert read_settings(lines(table)) == (["a", "b"], [[5, 6]])
 
 
+def test_the_sum_of_all_lengths_is_no_setting() -> None:
+    table = "system\tlength\tmetric\tscore\n" + "".join(
+        f"{system}\t{length}\tTER\t{score}\n" for system, score in (("a", 1), ("b", 2)) for length in (1, "all")
+    )
+    assert read_settings(lines(table)) == (["a", "b"], [[-1, -2]])
+
+
+def test_tables_of_the_same_systems_match_them_by_name() -> None:
+    assert read_settings(lines(f"{HEADER}a\tBLEU\t1\nb\tBLEU\t2\n{HEADER}b\tBLEU\t1\na\tBLEU\t2\n")) == (
+        ["a", "b"], [[1, 2], [2, 1]],
+    )  # fmt: skip
+
+
 HEADER = "system\tmetric\tscore\n"
 
 
@@ -74,6 +87,7 @@ HEADER = "system\tmetric\tscore\n"
         (f"{HEADER}a\tBLEU\tinf\n", "scores.tsv:2: the score of a is not a finite number: inf"),
         (f"{HEADER}a\tBLEU\t\n", "scores.tsv:2: the score of a is not a finite number:"),
         (f"{HEADER}a\tBLEU\n", "scores.tsv:2: 2 columns, but the header has 3"),
+        ("system\tmetric\tscore\tscore\n", "scores.tsv:1: has two columns score"),
         (f"{HEADER}a\tBLEU\t1\na\tBLEU\t2\n", "scores.tsv:3: a second score of a for BLEU"),
         (f"{HEADER}a\tBLEU\t1\nb\tBLEU\t1\nb\tTER\t1\n", "no score of a for TER"),
         (f"{HEADER}a\tBLEU\t1\nb\tBLEU\t1\n{HEADER}a\tBLEU\t1\n", "tables of 2 and 1 systems cannot be compared"),

@@ -96,6 +96,15 @@ def test_runs_without_what_a_figure_shows_are_refused(kind: Kind, results: list[
         draw(found(results), kind, "TER")
 
 
+def test_a_loss_has_no_lengths_and_one_seed_of_it_no_p(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "by_length", lambda *_: {"metrics": [{"name": "BLEU"}]})
+    losses = [replace(each, metric="dev loss", p=None, holm=None) for each in (result("a", 0), result("b", 1))]
+    with pytest.raises(ValueError, match="dev loss has no scores by length"):
+        draw(found(losses, measured=[None], run=None), "lengths", "dev loss")
+    sizes = [replace(each, size=size) for size in (100, 400) for each in losses]
+    assert data_of(sizes[1::2]).endswith(":") and draw(found(sizes), "sizes")._repr_svg_()
+
+
 def test_lines_differ_in_two_ways_besides_colour() -> None:
     looks = [look(place) for place in range(len(COLORS))]
     for one, other in combinations(looks, 2):

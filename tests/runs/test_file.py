@@ -134,6 +134,24 @@ def test_a_shared_option_reaches_the_systems_that_may_name_it(tmp_path: Path) ->
     assert min(found[number] for number in (0, 1, len(run.systems))) > 0
 
 
+def test_a_shared_option_may_suit_some_systems_only(tmp_path: Path) -> None:
+    """Only the config of a whole system shows that its heads learn nothing about trees."""
+    run = RUN.replace("[systems]", "tree-dropout = 0.1\n[systems]\nsupervised-heads = {}")
+    reached = {each.system for each in planned_of(run, tmp_path).trainings if "tree-dropout" in each.options}
+    assert reached == {"mask+pascal"}
+
+
+def test_text_is_refused_for_systems_that_read_what_no_parser_makes(tmp_path: Path) -> None:
+    runs.of_text().write(tmp_path)
+    file = tmp_path / "run.toml"
+    plain = file.read_text().partition("[train]")[0]
+    heads = 'heads = { model = "supervised-heads", supervised-heads-teach = "mask:near" }'
+    for rows, cause in ("pretrained-states = {}", "states of an encoder"), (heads, "masks"):
+        file.write_text(f"{plain}[systems]\nsequence = {{}}\n{rows}\n")
+        with pytest.raises(BadInput, match=rf"run.toml: systems read {cause}, but .*/train.en is text: give records$"):
+            Run.open(file, tmp_path / "out")
+
+
 def components(run: RunFile, name: str, own: Options, place: str) -> tuple[str, ...] | None:
     """Return the components of a system with this name, None if they do not combine. place: of the options in the
     file."""

@@ -135,6 +135,16 @@ def test_losses_on_dev_are_compared_over_seeds(done: Done) -> None:
     assert {each.metric for each in results(measured, {"part": done.folder / "part"}) if each.part} == {"BLEU"}
     *_, alone = results(Measured.of([each for each in outputs if each.seed == 1], ["bleu"], with_losses=True))
     assert (alone.metric, alone.difference, alone.p, alone.verdict) == ("dev loss", -1, None, "")
+    (done.folder / "one").write_text("the cat\n")
+    outputs_of_one = [replace(each, path=done.folder / "one", reference=done.folder / "one") for each in outputs]
+    *_, of_one = results(Measured.of(outputs_of_one, ["bleu"], with_losses=True))
+    assert of_one.p == new.p and of_one.margin == pytest.approx(new.margin)
+    log = (done.folder / "new.1.model" / "log.tsv").read_text()  # of a model that writes trees
+    (done.folder / "new.1.model" / "log.tsv").write_text(
+        "update\tloss\tvalid_loss\tvalid_loss_words\n1\t\t0.5\t1.5\n2\t\t0.6\t1.4\n"
+    )
+    assert list(results(Measured.of(outputs, ["bleu"], with_losses=True)))[-1].scores == [1.4, 1.2]
+    (done.folder / "new.1.model" / "log.tsv").write_text(log)
     for log, cause in ("update\tloss\n1\t2\n", "the field 'valid_loss' is missing"), ("", "the log has no numbers"):
         (done.folder / "new.2.model" / "log.tsv").write_text(log)
         with pytest.raises(BadInput, match=rf"new.2.model/log.tsv: {cause}$"):

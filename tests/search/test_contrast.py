@@ -29,8 +29,8 @@ def test_intervals_are_where_the_score_test_rejects() -> None:
 
 
 def test_wins_are_counted_by_category_and_distance() -> None:
-    """A tie is no win. Distances above 15 share a row, after the others."""
-    items = [Item("a", 2, [-1.0, -2.0, -3.0]), Item("a", 10, [-1.0, -2.0, -1.0]), Item("", None, [-1.0, -2.0])]
+    """A tie but for rounding is no win. Distances above 15 share a row, after the others."""
+    items = [Item("a", 2, [-1.0, -2.0, -3.0]), Item("a", 10, [-1.0, -2.0, -1.0001]), Item("", None, [-1.0, -2.0])]
     items += [Item("b", 16, [-2.0, -1.0]), Item("b", 99, [-1.0, -2.0])]
     assert [(each.group, each.name, each.items, each.wins) for each in shares(items)] == [
         ("category", "a", 2, 1),

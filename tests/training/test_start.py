@@ -172,6 +172,12 @@ def test_settings_that_may_differ() -> None:
     assert (training.epochs, training.seed, training.patience) == (3, 7, 2)
 
 
+def test_a_preset_decides_dropout_only_if_it_is_named() -> None:
+    for given, dropout in (({}, tiny.CONFIG.dropout), ({"preset": "few-pairs"}, 0.4), ({"preset": "small"}, 0.2)):
+        assert configs_of(given, PASCAL)[0].network == replace(tiny.CONFIG, dropout=dropout), given
+        assert configs_of({**given, "dropout": 0.7}, PASCAL)[0].network.dropout == 0.7
+
+
 def test_averaging_models_averages_their_parameters(
     folder: Path, learnt: Folder, data: PairFiles, tmp_path: Path
 ) -> None:
@@ -227,6 +233,7 @@ def test_unrelated_models_are_reported(learnt: Folder, data: PairFiles, tmp_path
     notes = Notes()
     average([learnt.path, stranger.path], tmp_path / "mean", notes)
     noted()
+    average([learnt.path, learnt.path, stranger.path], tmp_path / "of three", notes)
     notes.say()
     said = f"{learnt.path} and {stranger.path} did not start from the same parameters, so their average may be useless"
     assert noted() == said
