@@ -37,7 +37,7 @@ class LexiconConfig(Checked):
 
     min_count: int = setting(1, "leave out pairs that occur less often", 1, most=10**9)
     fold_case: bool = setting(False, "write all terms in lower case")
-    lemmas: bool = setting(False, "count lemmas, which parse records have or the small models find")
+    lemmas: bool = setting(False, "count lemmas, which records can have")
     phrases: bool = setting(False, "count the smallest phrase pairs, of up to 5 words, instead of links of words")
     format: Literal["tsv", "csv"] = setting("tsv", "csv has quotes and a byte order mark, as Excel needs")
 

@@ -55,7 +55,7 @@ class Lexicon:
         """Count the linked terms of a pair of sentences."""
         self._number += 1
         here = Occurrence(self._number, _line(pair.source), _line(pair.target))
-        for terms in self._terms(pair, links):
+        for terms in self._terms(pair, links) if pair.is_whole else ():
             self._pairs[terms] += 1
             self._sources[terms[0]] += 1
             self._targets[terms[1]] += 1

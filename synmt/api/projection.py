@@ -4,7 +4,7 @@
 import string
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from synmt.api.given import Sentence, lines_of, lines_of_pairs, public
 from synmt.data.words import say_warnings
@@ -68,7 +68,7 @@ def markup(
 
         linker = linker_of(Path(aligner), "auto", DOUBTFUL)
     bad, notes = BadLines(on_error), Notes()
-    lines = lines_of_pairs(pairs, "pairs", on_error, columns=2 if aligner else 3)
+    lines = lines_of_pairs(_texts(pairs, "pairs", 2), "pairs", on_error, columns=2 if aligner else 3)
     return _said(carried(lines, config, linker, bad, notes), bad, notes)
 
 
@@ -80,8 +80,24 @@ def strip_markup(sentences: Iterable[str] | Path, *, on_error: OnError = "fail")
     and ValueError.
     """
     bad = BadLines(on_error)
-    texts = (bad.read(line, _stripped, "") for line in lines_of(sentences, "sentences", on_error))
+    texts = (bad.read(line, _stripped, "") for line in lines_of(_texts(sentences, "sentences"), "sentences", on_error))
     return _said(texts, bad, Notes())
+
+
+def _texts(items: Any, name: str, sides: int = 0) -> Any:
+    """Return the items. One that is a list of words or a record, which have no markup, is a TypeError when it is read.
+
+    sides: of a pair to look at; 0 for items that are no pairs.
+    """
+
+    def checked() -> Iterator[Any]:
+        for number, item in enumerate(items, 1):
+            for each in (item[:sides] if isinstance(item, list | tuple) else []) if sides else [item]:
+                if isinstance(each, list | tuple | ParseRecord):
+                    raise TypeError(f"{name}:{number}: markup is in a str, not in a {type(each).__name__}")
+            yield item
+
+    return items if isinstance(items, Path | str) else checked()
 
 
 def _stripped(text: str) -> str:

@@ -154,9 +154,9 @@ def occurrences(
     one: stop after the first match. Raises RecordError for a sentence without a needed column, and ValueError for a
     pattern with too many candidates in the sentence. If only features are missing, no word matches.
     """
-    _check(record, query.shape.columns)
+    _check("record", record, query.shape.columns)
     if translation:
-        _check(translation.record, query.linked.columns)
+        _check("translation", translation.record, query.linked.columns)
     matches = (tuple(each[name] for name in query.shape.names) for each in query.shape.matches(record))
     found = (words for words in matches if translation is None or _is_linked(words[0], query, translation))
     return [*islice(found, 1)] if one else sorted(found)
@@ -176,10 +176,10 @@ class Unmet:
         return ", ".join(map(str, self._conditions))
 
 
-def _check(record: ParseRecord, columns: Sequence[str]) -> None:
+def _check(what: str, record: ParseRecord, columns: Sequence[str]) -> None:
     missing = [name for name in columns if name != "feats" and not getattr(record, name)]
     if record.tokens and missing:
-        raise RecordError(f"record has no {missing[0]}")
+        raise RecordError(f"{what} has no {missing[0]}")
 
 
 def _is_linked(word: int, query: Query, translation: LinkedTranslation) -> bool:

@@ -22,7 +22,7 @@ def metric_names(context: click.Context, parameter: click.Parameter, names: str)
         if name not in METRICS:
             raise click.BadParameter(unknown(name, "test the scores with synmt segment-test"))
         if chosen.count(name) > 1:
-            raise click.BadParameter(f"{name} is named twice.")
+            raise click.BadParameter(f"{name} is a duplicate.")
     return chosen
 
 

@@ -20,11 +20,12 @@ NAMES = {
     SOME_HEADS: "dependency heads",
     "deprels": "dependency relations",
     "upos": "upos",
+    "lemmas": "lemmas",
     "masks": "masks",
     "states": "states of an encoder",
 }
 FIELDS = {SOME_HEADS: "heads"}
-GIVEN = frozenset({"masks", "states"})  # fields that no parser makes: only records can have them
+GIVEN = frozenset({"lemmas", "masks", "states"})  # fields that no embedded parser makes
 WHOLE = "whole dependency tree"
 NO_DISTANCE = 255  # of two tokens one of which is no word of a tree
 

@@ -56,7 +56,7 @@ def folder_of(file: Path, out: Path | None) -> Path:
     """Return the folder of a run, by default its file without the suffix. Raises WrongUsage for a file without one."""
     folder = out or file.with_suffix("")
     if folder == file:
-        raise WrongUsage(f"{file} has no suffix to remove: name the folder of the run with --out")
+        raise WrongUsage(Message("{} has no suffix to remove: name the folder of the run with --out", file))
     return folder
 
 

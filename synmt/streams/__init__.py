@@ -275,8 +275,11 @@ def _decode(raw: bytes, source: str, number: int, pauses: bool) -> Line:
     if cause and number == 1 and (program := unpacker(raw)):
         cause = f"not text but compressed: unpack it with {program} -dc, or give it the right suffix"
     if number == 1 and XML.match(raw):
+        suffix = Path(source).suffix
         cause = (
-            "not lines but XML: align, link, lexicon, filter, markup and strip-markup read files that end in .tmx,"
+            f"not lines but XML: name the {suffix} file first, to a command that reads it"
+            if source.endswith(EXCHANGE)
+            else "not lines but XML: align, link, lexicon, filter, markup and strip-markup read files that end in .tmx,"
             " .xlf or .xliff"
         )
     return Line("" if cause else text.rstrip("\r\n"), source, number, cause, pauses)

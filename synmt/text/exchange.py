@@ -14,7 +14,7 @@ the depth of elements are bounded.
 import html
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from weakref import finalize
@@ -149,15 +149,20 @@ class ExchangeFile:
     units: _Spool
 
     @classmethod
-    def open(cls, path: str, source: str | None = None, target: str | None = None) -> "ExchangeFile":
+    def open(
+        cls, path: str, source: str | None = None, target: str | None = None, needs_target: bool = True
+    ) -> "ExchangeFile":
         """Parse a file, and choose the languages: those given, or the only pair in the file. Raises BadInput."""
-        if not Path(path).is_file():
+        if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
             raise BadInput("TMX and XLIFF cannot be read from a pipe: give a file", readable(path))
         reader, units = _Reader(path), _Spool()
         for unit in reader.units():
             units.add(unit)
         try:
-            chosen = _of_tmx(reader, source, target) if reader.form == "tmx" else _of_xliff(reader, source, target)
+            if reader.form == "tmx":
+                chosen = _of_tmx(reader, source, target, needs_target)
+            else:
+                chosen = _of_xliff(reader, source, target)
         except ValueError as error:
             raise BadInput(str(error), readable(path)) from None
         return cls(path, reader.form, chosen, reader.encoding, units)
@@ -189,8 +194,11 @@ class ExchangeFile:
         """Yield the segments of a unit: one of a TMX file; of an XLIFF file, those of <seg-source>, if it has any."""
         elements = unit.elements
         if self.form == "tmx":
-            segs = {each.key: each for each in reversed(elements) if each.name == "seg"}  # of variants, the first
-            source, target = (segs.get(each.lower()) for each in self.languages)
+            segs: dict[str, _Element] = {}  # of variants, the first
+            for each in elements:
+                if each.name == "seg":
+                    segs.setdefault(each.key, each)
+            source, target = (_in(segs, each) for each in self.languages)
             yield self._segment(unit, source, target, elements[source.around] if source else None)
             return
         whole = {each.name: each for each in elements if each.name != "mrk"}
@@ -237,12 +245,14 @@ class ExchangeFile:
         return f"{space}<{name}target>", f"</{name}target>"
 
 
-def open_exchange(files: Sequence[str], source: str | None = None, target: str | None = None) -> list[ExchangeFile]:
+def open_exchange(
+    files: Sequence[str], source: str | None = None, target: str | None = None, needs_target: bool = True
+) -> list[ExchangeFile]:
     """Parse files, and choose the same languages in all. Raises BadInput, also for a file of lines among them."""
     for each in files:
         if not each.endswith(EXCHANGE):
             raise BadInput(f"does not end in .tmx, .xlf or .xliff, unlike {readable(files[0])}", readable(each))
-    opened = [ExchangeFile.open(each, source, target) for each in files]
+    opened = [ExchangeFile.open(each, source, target, needs_target) for each in files]
     for file in opened:
         if file.primary != opened[0].primary:
             both = " and ".join("-".join(one.primary) for one in (opened[0], file))
@@ -277,7 +287,7 @@ def unfit_for_xml(text: str) -> str:
     return f"U+{ord(found[0]):04X}" if found else ""
 
 
-def _of_tmx(reader: "_Reader", source: str | None, target: str | None) -> tuple[str, str]:
+def _of_tmx(reader: "_Reader", source: str | None, target: str | None, needs_target: bool) -> tuple[str, str]:
     """Return the languages of a TMX file. Raises ValueError."""
     found = list(reader.languages.values())
     if source is None and reader.source_language.lower() not in ("", "*all*"):
@@ -289,13 +299,27 @@ def _of_tmx(reader: "_Reader", source: str | None, target: str | None) -> tuple[
             Message("no language is the source of all of {}: choose with --source-language", listed(found))
         )
     one = _named(found, source)
-    others = [each for each in found if each != one]
+    others = [each for each in found if each != one and not agree(each.lower(), one.lower())]
+    if not needs_target:
+        return one, ""
     if target is None and len(others) != 1:
         raise ValueError(Message("has {} besides {}: choose one with --target-language", listed(others), one))
     other = _named(found, target if target is not None else others[0])
     if one == other:
         raise ValueError(Message("--source-language and --target-language are both {}", one))
     return one, other
+
+
+def _in(segs: Mapping[str, _Element], language: str) -> _Element | None:
+    """Return the variant in a language, or the first one in a language that differs only by having a region or not."""
+    asked = language.lower()
+    return segs.get(asked) or next((each for key, each in segs.items() if agree(key, asked)), None)
+
+
+def agree(one: str, other: str) -> bool:
+    """Return whether one of two languages in lower case is the other one without its region, as de and de-at."""
+    one, other = one.replace("_", "-"), other.replace("_", "-")
+    return one.startswith(f"{other}-") or other.startswith(f"{one}-")
 
 
 def _named(found: Sequence[str], asked: str) -> str:

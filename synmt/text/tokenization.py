@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Protocol, Self, get_args
 
@@ -338,3 +338,9 @@ def spans_of(tokens: Sequence[str], text: str) -> list[tuple[int, int]]:
             first, end = place if first < 0 else first, place + 1
         spans.append((first, end))
     return spans
+
+
+def gaps_after(tokens: Sequence[str], text: str) -> list[bool]:
+    """Return whether any white space follows each token in the text, which consists of the tokens and white space."""
+    spans = spans_of(tokens, text)
+    return [end < first for (_, end), (first, _) in pairwise([*spans, (len(text), 0)])]

@@ -82,7 +82,7 @@ def choose(given: Mapping[str, Any]) -> Choice:
     if not start and not any(each.writes_arcs() for each in decoders):
         needs |= dict.fromkeys(OF_ARCS, "a decoder that writes arcs among its words")
     defaults = {name.replace("_", "-"): value for name, value in resolve(preset, source, {}).items()}
-    defaults |= _defaults_of(start, preset, given) if start else {"model": PLAIN}
+    defaults |= _defaults_of(start) if start else {"model": PLAIN}
     name = "+".join(dict.fromkeys(source + target))
     return Choice(name, lambda option: option not in unused, needs, defaults)
 
@@ -116,15 +116,9 @@ def _of_new_models() -> set[str]:
     return sizes.union(option_names(SystemConfig), {"merges", "tokenizer"}) - {"init", "preset"}
 
 
-def _dropouts(preset: Preset, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the preset's dropouts for a model to start with; none if no preset is named, so that it keeps its own."""
-    settings = preset.settings if "preset" in given else {}
-    return {name: settings[name] for name in DROPOUTS if name in settings}
-
-
-def _defaults_of(start: ModelConfig, preset: Preset, given: Mapping[str, Any]) -> dict[str, Any]:
+def _defaults_of(start: ModelConfig) -> dict[str, Any]:
     """Return the options of the network and of the components of a model to start with."""
-    found = {**asdict(start.network), **_dropouts(preset, given)}
+    found = asdict(start.network)
     for name, options in {**start.source.settings(), **start.target.settings()["components"]}.items():
         found |= {f"{name}-{option}": value for option, value in options.items()}
     return {name.replace("_", "-"): value for name, value in found.items()}
@@ -162,7 +156,7 @@ def model_and_training_of(
         source=source_side(_changed(start.source.settings(), ENCODER_COMPONENTS, given)),
         target=target_side(_changed(of_target["components"], DECODER_COMPONENTS, given), of_target["arcs"]),
         languages=(languages.source_language or start.languages[0], languages.target_language or start.languages[1]),
-        network=replace(start.network, **{**_dropouts(preset, given), **chosen(TransformerConfig, given)}),
+        network=replace(start.network, **chosen(TransformerConfig, given)),
     )
     if model.languages[0] != start.languages[0]:
         model = replace(model, words=None)  # the data of the new language decide

@@ -244,11 +244,12 @@ def _owners(tokens: Sequence[str], word_at: Sequence[int]) -> list[int]:
 
 
 def highest(owner: Sequence[int], heads: Sequence[int]) -> dict[int, int]:
-    """Return the index of the highest token of each owner, the first of equals. owner, heads: of the tokens, [n]."""
-    depth = depths(heads) if heads else [1] * len(owner)
+    """Return the index of the highest token of each owner, the first of equals; one without a head only if no other has
+    any. owner, heads: of the tokens, [n]."""
+    heights = [(head == UNATTACHED, depth) for head, depth in zip(heads, depths(heads), strict=True)]
     found: dict[int, int] = {}
     for token, word in enumerate(owner):
-        if word not in found or depth[token] < depth[found[word]]:
+        if word not in found or (heads and heights[token] < heights[found[word]]):
             found[word] = token
     return found
 

@@ -14,7 +14,8 @@ from typing import Literal, TypeVar
 
 from synmt.streams import BadInput, BadLines, Line, counted, note, sniff
 from synmt.streams.decoding import begins_object
-from synmt.trees.dependency import STRINGS, UNKNOWN, depths, divided, highest, joined
+from synmt.text.tokenization import gaps_after
+from synmt.trees.dependency import STRINGS, UNKNOWN, divided, highest, joined
 from synmt.trees.record import (
     UNATTACHED,
     ParseRecord,
@@ -103,21 +104,21 @@ def conllu_blocks(lines: Iterable[Line]) -> Iterator[Block]:
     A block ends at an empty line or the end of its file.
     """
     held: list[Line] = []  # the lines of a record whose last sentence may not have been read yet
-    sentence, loose = 0, list[Line]()
-    for (source, is_empty), group in groupby(lines, lambda line: (line.source, _is_empty(line))):
+    sentence, file_of_held, loose = 0, 0, list[Line]()
+    for (file, is_empty), group in groupby(lines, _FileOf()):
         block = list(group)
         if is_empty:
-            held += [replace(line, text="") for line in block if held and held[0].source == source]
+            held += [replace(line, text="") for line in block if held and file_of_held == file]
             continue
         if all(line.text.startswith("#") for line in block):
             loose.append(block[0])
             continue
         place, number = _place("\n".join(line.text for line in block))
-        if held and (held[0].source != source or place != sentence + 1):
+        if held and (file_of_held != file or place != sentence + 1):
             yield _one(held, Block)
             held = []
         held += block
-        sentence = place
+        sentence, file_of_held = place, file
         if place == number:
             yield _one(held, Block)
             held = []
@@ -126,6 +127,18 @@ def conllu_blocks(lines: Iterable[Line]) -> Iterator[Block]:
     if loose:
         first = f"{loose[0].source}:{loose[0].number}"
         note(f"left out comments without a sentence in {counted(len(loose), 'place')}, the first in {first}")
+
+
+class _FileOf:
+    """Returns which file a line is in, since one file may be named twice, and whether the line is empty."""
+
+    def __init__(self) -> None:
+        self.file = self.number = 0
+
+    def __call__(self, line: Line) -> tuple[int, bool]:
+        self.file += line.number <= self.number
+        self.number = line.number
+        return self.file, _is_empty(line)
 
 
 def _place(block: str) -> tuple[int, int]:
@@ -281,7 +294,7 @@ def _merged(
 
     Returns the new words, and for each old word the number of its new one, from 1.
     """
-    depth = depths([word.head for word in words])
+    top_of = highest(_owners(len(words), multiword), [word.head for word in words])
     beginning = {token.first: token for token in multiword}
     merged: list[SyntacticWord] = []
     place: list[int] = []
@@ -301,11 +314,19 @@ def _merged(
                 place.append(len(merged))
             parts[-1].space_after = token.space_after
         else:
-            top = min(range(token.first, token.last + 1), key=lambda word: depth[word - 1])
-            merged.append(replace(words[top - 1], form=token.form, space_after=token.space_after))
+            top = top_of[token.first]
+            merged.append(replace(words[top], form=token.form, space_after=token.space_after))
             place += [len(merged)] * len(parts)
         number = token.last + 1
     return merged, place
+
+
+def _owners(words: int, multiword: Sequence[MultiwordToken]) -> list[int]:
+    """Return for each word its number, or the number of the first word of its multiword token."""
+    owners = list(range(1, words + 1))
+    for token in multiword:
+        owners[token.first - 1 : token.last] = [token.first] * (token.last + 1 - token.first)
+    return owners
 
 
 def _record(text: str, words: Sequence[SyntacticWord], place: Sequence[int]) -> ParseRecord:
@@ -365,7 +386,7 @@ def _rows(record: ParseRecord, is_last: bool) -> Iterator[str]:
     unknown = [UNKNOWN] * n
     spells = "".join(record.tokens) == "".join(record.text.split())
     yield f"# text = {_one_line(record.text if spells else written(record))}"
-    spaces = record.spaces or [True] * n
+    spaces = record.spaces or (gaps_after(record.tokens, record.text) if spells else [True] * n)
     rows = zip(
         record.tokens,
         record.lemmas or unknown,
@@ -421,6 +442,8 @@ def _with_rest(record: ParseRecord, written: str, saved: str) -> str:
     lines = written.split("\n")
     own = [line for line in lines if line.startswith("#")]
     comments = [line for line in saved.split("\n") if line.startswith("#")]
+    as_saved = {tuple(line.split()): line for line in comments}  # which may have no-break spaces
+    own = [as_saved.get(tuple(line.split()), line) for line in own]
     known = [line.partition("=")[0].strip() for line in own]
     others = [line for line in comments if line.partition("=")[0].strip() not in known]
     return "\n".join([*others, *own, *_rows_with_rest(record, lines[len(own) :], saved)])
@@ -459,6 +482,8 @@ def _rows_with_rest(record: ParseRecord, rows: Sequence[str], saved: str) -> Ite
             unit, old = place[word], words[word].head
             if word_of[unit] == word:
                 columns[1:7] = *of_token[owner.index(unit)][:4], head_of(word), of_token[token_of[unit]][5]
+            elif old == UNATTACHED and words[word_of[unit]].head != UNATTACHED:
+                pass  # only this word of the token has no head, as before
             elif old < 1 or place[old - 1] != unit:
                 columns[5:7] = head_of(word), columns[6] if head_of(word) != UNKNOWN else UNKNOWN
         if not line.startswith("#"):

@@ -9,7 +9,7 @@ Positions count the decoder's input: 0 is the begin of sentence, and token k (fr
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
@@ -354,7 +354,8 @@ def write_string(
     restored from its string. Raises ValueError for a record that cannot be used.
     """
     if tokenizer:
-        record = realigned(record, tokenizer.tokenize(record.text or written(record)))
+        record = replace(record, text=record.text or written(record).rstrip())
+        record = realigned(record, tokenizer.tokenize(record.text))
         record = with_marks(record) if tokenizer.marks else record
     try:
         entries = transitions_of_record(record, segment or (lambda word: [word]), style)

@@ -85,8 +85,23 @@ def test_lemmas(files: Path) -> None:
     (files / "records").write_text('{"tokens": ["a"]}\t{"tokens": ["b"]}\n')
     done = synmt("lexicon", files / "one", files / "records", "--lemmas")
     assert is_one_line_of_error(done, "records:1: ") and "lemmas" in done.stderr
+    done = synmt("lexicon", files / "links", files / "pairs", "--lemmas")
+    assert is_one_line_of_error(done, "pairs:1: text has no lemmas: give records that have them")
     done = synmt("lexicon", files / "one", files / "pairs")
     assert is_one_line_of_error(done, "has links for only 1 of the sentence pairs")
+
+
+def test_a_pair_with_an_empty_side_has_no_terms(files: Path) -> None:
+    (files / "pairs").write_text("das\t\nHaus\thouse\n")
+    (files / "links").write_text("0-0 0-1\n0-0\n")
+    done = synmt("lexicon", files / "links", files / "pairs")
+    assert [row.split("\t")[:2] for row in done.stdout.splitlines()[1:]] == [["Haus", "house"]]
+
+
+def test_a_few_links_count_from_0(files: Path) -> None:
+    (files / "pairs").write_text("a b\tc d\n")
+    (files / "links").write_text("1-1\n")
+    assert synmt("lexicon", files / "links", files / "pairs").stdout.splitlines()[1].startswith("b\td\t")
 
 
 def test_punctuation_is_no_term(files: Path) -> None:

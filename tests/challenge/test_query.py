@@ -90,6 +90,10 @@ def test_queries_work_from_either_side(tmp_path: Path) -> None:
         tmp_path,
     )
     assert done.stderr == "synmt challenge: links:1: link 5-0 for 2 source and 2 target words\n"
+    (tmp_path / "bare").write_text('{"tokens": ["fort", "er"], "heads": [2, 0], "deprels": ["dep", "root"]}\n' * 2)
+    (tmp_path / "links").write_text("0-1 1-0\n1-0\n")
+    done = shell(f"{find} 'N [upos=PRON]' en bare links --linked-upos PRON", tmp_path)
+    assert done.stderr == "synmt challenge: en:1: translation has no upos\n"
 
 
 def test_features_that_no_translation_has_are_refused(tmp_path: Path) -> None:

@@ -39,6 +39,14 @@ def files(tmp_path: Path) -> Path:
 def test_sources_become_lines(files: Path) -> None:
     done = synmt("strip-markup", files / "page.xlf")
     assert done.stdout == "Please give the old dog R&D.\na red house\nall\n"
+    units = TU.format("a", "b") + TU.format("c", "d").replace('"de"', '"fr"')
+    (files / "three.tmx").write_text(TMX.format(units))
+    assert synmt("strip-markup", files / "three.tmx").stdout == "a\nc\n"
+    assert synmt("strip-markup", files / "three.tmx", "--source-language", "fr").stdout == "\nd\n"
+    done = synmt("strip-markup", files / "pairs.tsv", "--source-language", "fr")
+    assert is_wrong_usage(done, "--source-language has no effect on lines")
+    done = synmt("strip-markup", files / "pairs.tsv", files / "page.xlf")
+    assert is_one_line_of_error(done, "page.xlf:1: not lines but XML: name the .xlf file first")
 
 
 def test_new_targets_are_written_into_the_file(files: Path) -> None:

@@ -4,6 +4,7 @@ import html
 import random
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,6 +108,18 @@ def test_markup_is_restored_in_translations(letter_aligner: Path, tmp_path: Path
 )
 def test_old_options_name_the_new_commands(old: list[str], cause: str) -> None:
     assert is_wrong_usage(synmt(*old), cause)
+
+
+@pytest.mark.parametrize("record", [["a"], ("a",), api.ParseRecord(text="x")])
+def test_python_reads_markup_in_text_only(record: Any) -> None:
+    kind = type(record).__name__
+    for call in (
+        lambda: api.strip_markup(["a", record]),
+        lambda: api.markup([("a", "b", "0-0"), ("<b>a</b>", record, "0-0")]),
+        lambda: api.markup([("a", "b", "0-0"), (record, "b", "0-0")]),
+    ):
+        with pytest.raises(TypeError, match=rf":2: markup is in a str, not in a {kind}$"):
+            list(call())
 
 
 def test_python_gives_the_lines_of_the_commands() -> None:

@@ -174,6 +174,15 @@ def test_wrong_usage() -> None:
     assert is_wrong_usage(old, "unknown option --invert; `synmt read-transitions` reads target strings")
 
 
+def test_a_record_without_text_has_the_words_of_its_tokens(tmp_path: Path) -> None:
+    record = '{"tokens":["only","5%"],"heads":[2,0],"deprels":["a","root"]}\n'
+    for more in "", '"text":"only 5%",':
+        for words in "--words en", "--moses en":
+            (tmp_path / "record").write_text(record.replace("{", "{" + more))
+            done = shell(f"synmt transitions {words} record | synmt read-transitions {words}", tmp_path)
+            assert done.stdout == "only 5%\n"
+
+
 def test_words_restore_the_spacing() -> None:
     line = '{"text": "It’s (so).", "tokens": ["It", "’s", "(", "so", ")", "."], "heads": [4, 4, 4, 0, 4, 4],'
     line += ' "deprels": ["nsubj", "cop", "punct", "root", "punct", "punct"]}'

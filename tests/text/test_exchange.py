@@ -97,6 +97,10 @@ def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.tmx")
     with pytest.raises(BadInput, match=r"a\.tmx: TMX and XLIFF cannot be read from a pipe: give a file"):
         ExchangeFile.open(str(tmp_path / "a.tmx"))
+    (tmp_path / "c.tmx").mkdir()
+    for name, cause in ("b.tmx", "No such file or directory"), ("c.tmx", "Is a directory"):
+        with pytest.raises(BadInput, match=rf"{name}: {cause}"):
+            ExchangeFile.open(str(tmp_path / name))
 
 
 @pytest.mark.parametrize(
@@ -117,6 +121,20 @@ def test_languages_are_chosen(asked: tuple[str, str], languages: tuple[str, str]
     assert [(one.text, other.text) for one, other in file.columns(BadLines())] == list(
         zip(*(own[each] for each in file.primary), strict=True)
     )
+
+
+def test_a_unit_in_another_region_is_read_as_the_language(tmp_path: Path) -> None:
+    """Here, de is also the source of the header, so only en is left for the target."""
+    units = tu(de="a", en="b") + tu(de_AT="c", en="d") + tu(de_CH="e", de_AT="f", en_GB="g") + tu(fr="h", en="i")
+    (tmp_path / "a.tmx").write_text(TMX.format("de", units))
+    file = ExchangeFile.open(str(tmp_path / "a.tmx"), target="en")
+    texts = [(one.text, other.text) for one, other in file.columns(BadLines())]
+    assert texts == [("a", "b"), ("c", "d"), ("e", "g"), ("", "i")]
+    file = ExchangeFile.open(str(tmp_path / "a.tmx"), needs_target=False)
+    assert [one.text for one, _ in file.columns(BadLines())] == ["a", "c", "e", ""]
+    (tmp_path / "b.tmx").write_text(TMX.format("en-US", tu(en_US="a", de="b") + tu(en_GB="c", de="d")))
+    file = ExchangeFile.open(str(tmp_path / "b.tmx"), target="de")  # a region that was asked for
+    assert [one.text for one, _ in file.columns(BadLines())] == ["a", ""]
 
 
 def test_segments_inside_a_unit(tmp_path: Path) -> None:

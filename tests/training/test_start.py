@@ -172,12 +172,6 @@ def test_settings_that_may_differ() -> None:
     assert (training.epochs, training.seed, training.patience) == (3, 7, 2)
 
 
-def test_a_preset_decides_dropout_only_if_it_is_named() -> None:
-    for given, dropout in (({}, tiny.CONFIG.dropout), ({"preset": "few-pairs"}, 0.4), ({"preset": "small"}, 0.2)):
-        assert configs_of(given, PASCAL)[0].network == replace(tiny.CONFIG, dropout=dropout), given
-        assert configs_of({**given, "dropout": 0.7}, PASCAL)[0].network.dropout == 0.7
-
-
 def test_averaging_models_averages_their_parameters(
     folder: Path, learnt: Folder, data: PairFiles, tmp_path: Path
 ) -> None:

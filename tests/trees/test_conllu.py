@@ -215,3 +215,40 @@ def test_the_treebanks_are_read_and_written_validly(name: str) -> None:
     path = UD / name / f"{name}-ud-test.conllu"
     records = [read_conllu(block.text) for block in conllu_blocks(read_lines([str(path)]))]
     assert len(records) == check_valid("".join(f"{write_conllu(record)}\n\n" for record in records)) == 1000
+
+
+def test_spaces_are_those_of_the_text_if_the_record_does_not_tell() -> None:
+    for text, tokens, spaces in (
+        ("Salut\u00a0Jean!", ["Salut", "Jean", "!"], [True, False, False]),
+        ("我爱你", ["我", "爱", "你"], [False, False, False]),
+        ("a  b\u2028c", ["a", "b", "c"], [True, True, False]),
+    ):
+        record = ParseRecord(text, tokens, heads=[0, 1, 1], deprels=["root", "dep", "dep"])
+        block = write_conllu(record)
+        assert read_conllu(block).spaces == spaces and f"# text = {' '.join(text.split())}\n" in block
+
+
+def test_text_keeps_its_no_break_spaces_if_only_the_tree_changes() -> None:
+    row = "\t_\tNUM\t_\t_\t{}\t{}\t_\t_"
+    block = f"# text = 10\u00a0000 men\n1\t10\u00a0000{row.format(2, 'nummod')}\n2\tmen{row.format(0, 'root')}"
+    record = read_whole_conllu(block)
+    changed = replace(record, deprels=["dep", *record.deprels[1:]])
+    assert conllu_of_record(changed).splitlines() == block.replace("nummod", "dep").splitlines()
+
+
+def test_a_file_may_be_named_twice(tmp_path: Path) -> None:
+    (tmp_path / "d").write_text("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n")
+    blocks = conllu_blocks(read_lines([str(tmp_path / "d")] * 3))
+    assert [(block.number, block.text[:3]) for block in blocks] == [(1, "1\ta")] * 3
+
+
+def test_the_highest_word_of_a_token_is_one_with_a_head() -> None:
+    rows = [(1, "ich", 5, "nsubj"), ("2-3", "zum", "_", "_"), (2, "zu", 4, "case"), (3, "dem", "_", "_"),
+            (4, "Haus", 5, "obl"), (5, "gehen", 0, "root")]  # fmt: skip
+    block = "# text = ich zum Haus gehen\n" + "\n".join(
+        f"{n}\t{form}\t_\t_\t_\t_\t{head}\t{deprel}\t_\t_" for n, form, head, deprel in rows
+    )
+    record = read_whole_conllu(block, partial=True)
+    assert (record.tokens, record.heads) == (["ich", "zum", "Haus", "gehen"], [4, 3, 4, 0])
+    changed = replace(record, deprels=["dep", *record.deprels[1:]])
+    assert conllu_of_record(changed).splitlines() == block.replace("nsubj", "dep").splitlines()
