@@ -251,11 +251,11 @@ def run(
     FILE is the file of `synmt run`. Whiskers of gains are 95 % confidence intervals, and filled markers have a
     corrected p below 0.05; whiskers of scores by length are standard deviations over seeds.
     """
-    from synmt.runs.run import Run, folder_of
+    from synmt.runs.run import Run
 
     if kind == "curves" and metric:
         raise WrongUsage("--metric has no effect on --figure curves")
-    shown = Run.open(file, folder_of(file, out), data).figure(kind, metric, columns)
+    shown = Run.open(file, out, data).figure(kind, metric, columns)
     write({}, (), shown.fill, form)
 
 

@@ -81,9 +81,9 @@ def command(
     --list prints a shell script. Each line does one step, and the steps that it needs unless they are done; a comment
     shows its command. The lines can run in any order and at the same time, on any machines that share the folder.
     """
-    from synmt.runs.run import Run, folder_of
+    from synmt.runs.run import Run
 
-    run = Run.open(file, folder_of(file, out), data, jobs, against)
+    run = Run.open(file, out, data, jobs, against)
     if is_list:
         write_lines(run.listed())
     elif task:

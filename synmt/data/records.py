@@ -210,7 +210,7 @@ def source_records(
         for line in _without(good, bad, _record_in_text):
             record = ParseRecord(text=line.text, tokens=words.of_text(line.text))
             words.looks.separation.see(record.tokens)
-            yield line, _given(line, record, needs, words, bad, strict)
+            yield line, _given(line, record, needs, words, bad, strict) if needs else record
 
 
 def target_records(

@@ -52,14 +52,6 @@ def _naming(file: Path) -> Iterator[None]:
         raise BadInput(error.cause, error.place or str(file)) from None
 
 
-def folder_of(file: Path, out: Path | None) -> Path:
-    """Return the folder of a run, by default its file without the suffix. Raises WrongUsage for a file without one."""
-    folder = out or file.with_suffix("")
-    if folder == file:
-        raise WrongUsage(Message("{} has no suffix to remove: name the folder of the run with --out", file))
-    return folder
-
-
 @dataclass(frozen=True)
 class Run:
     """given: the contents of the run file; work: its steps and outputs in the folder of the run; data: the folder of
@@ -76,7 +68,7 @@ class Run:
     def open(
         cls,
         file: str | Path,
-        folder: str | Path,
+        folder: str | Path | None = None,
         data: str | Path | None = None,
         jobs: int = 1,
         against: str | None = None,
@@ -84,12 +76,15 @@ class Run:
         """Read a run file, and check everything that can be checked before any work. Raises BadInput and ValueError,
         also for a folder that is, contains or is inside an input.
 
-        folder: of all output; data: folder of the data files, by default the folder of the run file; jobs: number of
-        steps at a time, and of parsing processes; against: the system at the top of the table, without systems above it
-        in the file.
+        folder: of all output, by default the file without its suffix; data: folder of the data files, by default the
+        folder of the run file; jobs: number of steps at a time, and of parsing processes; against: the system at the
+        top of the table, without systems above it in the file.
         """
         RuntimeConfig(jobs=jobs)
-        file, folder = Path(file), Path(folder)
+        file = Path(file)
+        folder = Path(folder or file.with_suffix(""))
+        if folder == file:
+            raise WrongUsage(Message("{} has no suffix to remove: name the folder of the run with --out", file))
         with _naming(file):
             place = RunFolder(safe_path(folder))
             run = with_options(read_run(file, Path(data) if data else None))

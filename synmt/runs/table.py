@@ -344,12 +344,14 @@ def report(found: Sequence[Result], learned: Learned, form: str, contrasts: Sequ
     or one row of TSV or JSON per result."""
     if form == "latex":
         return chain(_latex(found, learned), in_form(form, parts_of(contrasts) if contrasts else (), ()))
+    if form == "text":
+        return in_form(form, _parts(found, learned, contrasts), ())
     rows = [
         *(_fields(each, learned) for each in found),
         *({**learned[each.size, each.system].components, **fields_of(each)} for each in contrasts),
     ]
     columns = dict.fromkeys(chain.from_iterable(rows))  # of all rows; None where a row has no such column
-    return in_form(form, _parts(found, learned, contrasts), [{**columns, **row} for row in rows])
+    return in_form(form, (), [{**columns, **row} for row in rows])
 
 
 def learned_of(made: Mapping[SystemOutput, Record | None]) -> Learned:

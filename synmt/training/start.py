@@ -66,7 +66,9 @@ def choose(given: Mapping[str, Any]) -> Choice:
     Raises BadInput for a bad folder in --init, and ValueError for an unknown system.
     """
     start = read_folder_config(Path(given["init"]), ModelConfig)[0] if "init" in given else None
-    preset = _preset(given)
+    preset = given.get("preset", DEFAULT)
+    if preset not in PRESETS:
+        raise WrongUsage(Message("--preset cannot be {}; it is one of {}", preset, Message(", ".join(PRESETS))))
     if start:
         source, target = list(start.source.components), list(start.target.components)
     else:
@@ -81,7 +83,7 @@ def choose(given: Mapping[str, Any]) -> Choice:
         needs |= dict.fromkeys(OF_PREFIXES, "a decoder that reads its whole prefix at each step")
     if not start and not any(each.writes_arcs() for each in decoders):
         needs |= dict.fromkeys(OF_ARCS, "a decoder that writes arcs among its words")
-    defaults = {name.replace("_", "-"): value for name, value in resolve(preset, source, {}).items()}
+    defaults = {name.replace("_", "-"): value for name, value in resolve(PRESETS[preset], source, {}).items()}
     defaults |= _defaults_of(start) if start else {"model": PLAIN}
     name = "+".join(dict.fromkeys(source + target))
     return Choice(name, lambda option: option not in unused, needs, defaults)
@@ -100,14 +102,6 @@ def owners(option: str) -> list[str]:
 
 
 RULES = Rules(choose, owners)
-
-
-def _preset(given: Mapping[str, Any]) -> Preset:
-    """Return the preset with the given name. Raises ValueError."""
-    name = given.get("preset", DEFAULT)
-    if name not in PRESETS:
-        raise WrongUsage(Message("--preset cannot be {}; it is one of {}", name, Message(", ".join(PRESETS))))
-    return PRESETS[name]
 
 
 def _of_new_models() -> set[str]:
@@ -134,7 +128,7 @@ def configs_of(
     Raises ValueError.
     """
     given = {name: value for name, value in settings.items() if value is not None}
-    preset = _preset(given)
+    preset = PRESETS[given.get("preset", DEFAULT)]
     given = with_languages(given, source, target)
     model, training = model_and_training_of(start, preset, given) if start else model_and_training(preset, given)
     if training.tree_dropout and not model.source.reads_trees:
