@@ -11,7 +11,7 @@ from synmt.alignment.aligner import Needs
 from synmt.data.records import BitextFiles, SentencePair, source_records
 from synmt.data.words import Sides
 from synmt.streams import BadInput, BadLines, Line, Notes, OnError, counted, read_lines
-from synmt.text.links import BaseDoubt, Link, LinkError, LinkLines, check_inside, check_words, open_links, read_scores
+from synmt.text.links import Link, LinkError, LinkLines, check_inside, check_words, open_links, read_scores
 from synmt.trees.record import ParseRecord
 
 
@@ -82,9 +82,7 @@ def pairs_of_links(paths: Sequence[str], max_words: int, bad: BadLines, notes: N
 
 def _opened(paths: Sequence[str], notes: Notes | None) -> list[LinkLines]:
     """Open files of links. notes: for files that seem to count words from 1."""
-    files = [
-        open_links(read_lines([path]), reverse=number == 1, least=BaseDoubt.MANY) for number, path in enumerate(paths)
-    ]
+    files = [open_links(read_lines([path]), reverse=number == 1) for number, path in enumerate(paths)]
     for path, file in zip(paths, files, strict=True):
         if notes and (warning := file.warning(path)):
             notes.add(warning)

@@ -62,7 +62,7 @@ class SignificanceConfig(Checked):
     test: Literal["t-test", "bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization"] = setting(
         "t-test", "test; the output explains its p"
     )
-    resamples: int = setting(10_000, "resamples or random trials", 2, most=10**7)
+    resamples: int = setting(10_000, "resamples or random trials", 1, most=10**7)
     seed: int = setting(12345, "seed of the random numbers")
     against: Literal["first", "best"] = setting(
         "first", "compare with the first or, for each metric, with the best system"
@@ -72,8 +72,8 @@ class SignificanceConfig(Checked):
     def __post_init__(self) -> None:
         """Raise ValueError for a setting out of bounds, and for too few resamples to find any difference."""
         super().__post_init__()
-        if self.resamples * self.level < 1 and self.level:
-            least = math.ceil(1 / self.level)
+        least = max(2, math.ceil(1 / self.level)) if self.level else 1
+        if self.resamples < least:
             cause = "--resamples {} cannot show p < {:g}: use at least {}"
             raise ValueError(Message(cause, self.resamples, self.level, least))
 

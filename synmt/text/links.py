@@ -158,18 +158,17 @@ def _score(value: Any = 1.0) -> float:
     return min(1.0, value)
 
 
-def detect_base(lines: Iterable[str], least: int = 1) -> int:
-    """Return the number of the first word in a file: 0 if any link names word 0 or fewer than `least` lines have links,
-    and for JSON, else 1."""
-    linked = 0
+def detect_base(lines: Iterable[str]) -> int:
+    """Return the number of the first word in a file: 0 if any link names word 0, for JSON and without links, else 1."""
+    empty = True
     for line in lines:
         if line.startswith("{"):
             return 0
         words = re.findall("[0-9]+", _SCORE.sub("", _CONFIDENCE.sub("", line)))
         if any(not word.strip("0") for word in words):
             return 0
-        linked += bool(words)
-    return int(linked >= least)
+        empty = empty and not words
+    return 0 if empty else 1
 
 
 def write_links(links: Iterable[Link], base: int = 0) -> str:
@@ -225,11 +224,11 @@ class LinkLines:
         return f"{name} has no link to a word 0, so its words count from 1" if self.base and not self.rest else ""
 
 
-def open_links(lines: Iterable[Line], base: int | None = None, reverse: bool = False, least: int = 1) -> LinkLines:
+def open_links(lines: Iterable[Line], base: int | None = None, reverse: bool = False) -> LinkLines:
     """Return the links of a file, one line per pair, in constant memory except for numbered links.
 
-    base: the number of the first word; None to detect it, as `detect_base`. reverse: whether the third lines of an A3
-    file have the words of the target. Raises BadInput.
+    base: the number of the first word; None to detect it. reverse: whether the third lines of an A3 file have the words
+    of the target. Raises BadInput.
     """
     first, rest = sniff(lines)
     if first.startswith(HEADER):
@@ -237,7 +236,7 @@ def open_links(lines: Iterable[Line], base: int | None = None, reverse: bool = F
     if _NUMBERED.fullmatch(first):
         return _numbered(rest, 1 if base is None else base)
     if base is None:
-        base, rest = _detected(rest, least)
+        base, rest = _detected(rest)
     return LinkLines(rest, base)
 
 
@@ -259,7 +258,7 @@ class BaseDoubt:
             notes.add("no link names a word 0: do the words count from 1? Here they count from 0")
 
 
-def _detected(lines: Iterator[Line], least: int) -> tuple[int, Iterator[Line]]:
+def _detected(lines: Iterator[Line]) -> tuple[int, Iterator[Line]]:
     """Return the number of the first word, detected in as many of the lines as needed, and all lines."""
     ahead: list[Line] = []
 
@@ -268,7 +267,7 @@ def _detected(lines: Iterator[Line], least: int) -> tuple[int, Iterator[Line]]:
             ahead.append(line)
             yield line.text
 
-    return detect_base(texts(), least), chain(ahead, lines)
+    return detect_base(texts()), chain(ahead, lines)
 
 
 def _numbered(lines: Iterable[Line], base: int) -> LinkLines:

@@ -238,7 +238,7 @@ def train(
             print(f"synmt train: {_end(progress, config, path)}", file=sys.stderr)
 
         translation = TranslationData(pairs, dev_bitext, notes)
-        if not len(translation):
+        if not len(pairs.corpus):
             left_out = [each for each in notes if each.startswith("left out")]
             raise BadInput(": ".join([NO_PAIRS, *left_out[:1]]), text.files.source)
         if processes.first:

@@ -98,12 +98,6 @@ def test_a_pair_with_an_empty_side_has_no_terms(files: Path) -> None:
     assert [row.split("\t")[:2] for row in done.stdout.splitlines()[1:]] == [["Haus", "house"]]
 
 
-def test_a_few_links_count_from_0(files: Path) -> None:
-    (files / "pairs").write_text("a b\tc d\n")
-    (files / "links").write_text("1-1\n")
-    assert synmt("lexicon", files / "links", files / "pairs").stdout.splitlines()[1].startswith("b\td\t")
-
-
 def test_punctuation_is_no_term(files: Path) -> None:
     """But a sign is, if the other language has a word for it."""
     (files / "pairs").write_text("5 % .\t5 Prozent .\n")

@@ -113,8 +113,8 @@ def test_bad_input_gives_one_line_of_error(tmp_path: Path, options: str, cause: 
 @pytest.mark.parametrize(
     ("options", "cause"),
     [
-        ("--source train.jsonl", "a source and a target file, or as one --tsv"),
-        ("--source train.jsonl --target train.jsonl --dev-source train.de", "a source and a target file"),
+        ("--source train.jsonl", "give both --source and --target, or one --tsv"),
+        ("--source train.jsonl --target train.jsonl --dev-source train.de", "give both --dev-source and --dev-target"),
         ("--source train.de --target train.jsonl --width 15", "width 15 does not divide into 4 heads"),
         ("--model mask+linearized --source train.jsonl --target train.de", "mask and linearized cannot be"),
         ("--model mask+tree --source train.jsonl --target train.de", "'tree' is not one of sequence, transitions"),
