@@ -253,8 +253,6 @@ def run(
     """
     from synmt.runs.run import Run
 
-    if kind == "curves" and metric:
-        raise WrongUsage("--metric has no effect on --figure curves")
     shown = Run.open(file, out, data).figure(kind, metric, columns)
     write({}, (), shown.fill, form)
 

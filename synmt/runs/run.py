@@ -196,7 +196,7 @@ class Run:
         if kind not in FIGURES:
             raise WrongUsage(f"kind cannot be {kind!r}; it is one of {', '.join(FIGURES)}")
         if kind == "curves" and metric:
-            raise WrongUsage("metric has no effect on curves")
+            raise WrongUsage(Message("--metric has no effect on --figure curves"))
         known = dict[Path, bool]()
         steps = self.work.steps
         if undone := [step for step in steps if not self.work.folder.is_done(step, known)]:
